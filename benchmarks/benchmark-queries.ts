@@ -27,21 +27,21 @@ export interface SampleRecord {
 export interface BenchmarkQuery {
   readonly name: string;
   /** The highest allowed ratio to the faster peer engine with warm caches, if it differs from that of most queries. */
-  readonly bar?: number;
+  readonly maxRatio?: number;
   readonly request: Readonly<Record<string, unknown>>;
   /** For a query for words in any field: the request for the same words in the only field that contains them. */
-  readonly inOneField?: Readonly<Record<string, unknown>>;
+  readonly oneFieldRequest?: Readonly<Record<string, unknown>>;
   /** For a query that asks for something else each time, so that no answer is cached: the query of this number. */
-  readonly renewed?: (number: number) => BenchmarkQuery;
+  readonly renew?: (number: number) => BenchmarkQuery;
   /** The statements for DuckDB; without statements, DuckDB is not asked. */
   readonly duckdb?: readonly PeerStatement[];
   readonly chdb?: readonly PeerStatement[];
   /**
-   * Returns the values that must be equal besides the total: of the server's answer (`ours`), and of the first statement of a compared
-   * engine (`theirs`).
+   * Returns the values that must be equal besides the total: of the server's answer (`answerValue`), and of the rows of the first statement
+   * of a compared engine (`rowsValue`).
    */
-  readonly ours?: (answer: QueryAnswer) => unknown;
-  readonly theirs?: (rows: readonly (readonly unknown[])[]) => unknown;
+  readonly answerValue?: (answer: QueryAnswer) => unknown;
+  readonly rowsValue?: (rows: readonly (readonly unknown[])[]) => unknown;
 }
 
 /** Highest allowed ratio of a query for words to DuckDB's `ILIKE` over all string columns. */
@@ -151,7 +151,7 @@ const pageQueries = (): readonly BenchmarkQuery[] => [
   },
   {
     name: '10,000 records as JSON',
-    bar: 1,
+    maxRatio: 1,
     request: { limit: 10_000 },
     duckdb: [recordsStatement('SELECT * FROM t LIMIT 10000'), totalStatement()],
     ...recordCountComparison,
@@ -161,7 +161,7 @@ const pageQueries = (): readonly BenchmarkQuery[] => [
 function countQuery(name: string, filters: readonly unknown[], where: string): BenchmarkQuery {
   return {
     name,
-    bar: 1.2,
+    maxRatio: 1.2,
     request: { filters, limit: 0 },
     ...sameStatements([totalStatement(where)]),
   };
@@ -188,33 +188,33 @@ function recordPageQuery(
 }
 
 /** Compares the answers of the engines by the number of records in their pages. */
-const recordCountComparison: Pick<BenchmarkQuery, 'ours' | 'theirs'> = {
-  ours: ({ results }) => results.length,
-  theirs: ([row]) => row![1],
+const recordCountComparison: Pick<BenchmarkQuery, 'answerValue' | 'rowsValue'> = {
+  answerValue: ({ results }) => results.length,
+  rowsValue: ([row]) => row![1],
 };
 
 /** A search for words, for which the server returns the hundred most relevant records and the peer engines return any hundred. */
-function wordQuery(name: string, wanted: string): BenchmarkQuery {
+function wordQuery(name: string, word: string): BenchmarkQuery {
   return recordPageQuery(
     name,
-    [['info.CLNDN__contains', wanted]],
-    `regexp_matches(CLNDN, '\\b${wanted}\\b', 'i')`,
-    `hasAnyTokens(CLNDN, '${wanted}')`,
+    [['info.CLNDN__contains', word]],
+    `regexp_matches(CLNDN, '\\b${word}\\b', 'i')`,
+    `hasAnyTokens(CLNDN, '${word}')`,
   );
 }
 
 /** A query string of one or more words; a record matches if any of its strings contains any of the words. */
-function wordsInAnyFieldQuery(name: string, wanted: readonly string[]): BenchmarkQuery {
+function wordsInAnyFieldQuery(name: string, words: readonly string[]): BenchmarkQuery {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,
   );
-  const like = texts.flatMap((text) => wanted.map((one) => `${text} ILIKE '%${one}%'`));
+  const like = texts.flatMap((text) => words.map((one) => `${text} ILIKE '%${one}%'`));
   const { chdb: _, ...query } = recordPageQuery(name, [], like.join(' OR '));
   return {
     ...query,
-    bar: maxWordsRatio,
-    request: { query: wanted.join(' '), limit: 100 },
-    inOneField: { query: `info.CLNDN:(${wanted.join(' ')})`, limit: 100 },
+    maxRatio: maxWordsRatio,
+    request: { query: words.join(' '), limit: 100 },
+    oneFieldRequest: { query: `info.CLNDN:(${words.join(' ')})`, limit: 100 },
   };
 }
 
@@ -222,7 +222,7 @@ function wordsInAnyFieldQuery(name: string, wanted: readonly string[]): Benchmar
 function varyingWordQuery(name: string): BenchmarkQuery {
   const queryOf = (number: number): BenchmarkQuery =>
     wordsInAnyFieldQuery(name, [moderateWords[number % moderateWords.length]!]);
-  return { ...queryOf(0), renewed: queryOf };
+  return { ...queryOf(0), renew: queryOf };
 }
 
 function termsFacetQuery(
@@ -253,16 +253,16 @@ function facetQuery(
   field: string,
   options: object,
   sql: string,
-  ours: (value: unknown) => unknown,
-  theirs: (rows: readonly (readonly unknown[])[]) => unknown,
+  answerValue: (value: unknown) => unknown,
+  rowsValue: (rows: readonly (readonly unknown[])[]) => unknown,
   where = 'true',
 ): BenchmarkQuery {
   return {
     name,
     request: { limit: 0, facets: { [field]: options } },
     ...sameStatements([{ sql, shape: 'values' }, totalStatement(where)]),
-    ours: ({ facets }) => ours(facets?.[field]),
-    theirs,
+    answerValue: ({ facets }) => answerValue(facets?.[field]),
+    rowsValue,
   };
 }
 

@@ -20,17 +20,18 @@ export interface HttpConnectionPool {
  */
 export function openConnections(origin: string, token: string, count: number): HttpConnectionPool {
   const { hostname, port } = new URL(origin);
-  const free: Connection[] = [];
+  const freeConnections: Connection[] = [];
   const waitingRequests: ((connection: Connection) => void)[] = [];
-  const all: Connection[] = [];
+  const allConnections: Connection[] = [];
   const acquire = (): Promise<Connection> | Connection => {
-    for (let idle = free.pop(); idle !== undefined; idle = free.pop()) {
+    for (let idle = freeConnections.pop(); idle !== undefined; idle = freeConnections.pop()) {
       if (!idle.isClosed) return idle;
-      all.splice(all.indexOf(idle), 1); // the server closes connections that are idle for long
+      allConnections.splice(allConnections.indexOf(idle), 1); // the server closes connections that are idle for long
     }
-    if (all.length === count) return new Promise((resolve) => waitingRequests.push(resolve));
+    if (allConnections.length === count)
+      return new Promise((resolve) => waitingRequests.push(resolve));
     const newConnection = new Connection(Number(port), hostname);
-    all.push(newConnection);
+    allConnections.push(newConnection);
     return newConnection;
   };
   const head = `Host: ${hostname}:${port}\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
@@ -44,12 +45,12 @@ export function openConnections(origin: string, token: string, count: number): H
         );
       } finally {
         const next = waitingRequests.shift();
-        if (next === undefined) free.push(connection);
+        if (next === undefined) freeConnections.push(connection);
         else next(connection);
       }
     },
     close: () => {
-      for (const connection of all) connection.close();
+      for (const connection of allConnections) connection.close();
     },
   };
 }
@@ -57,11 +58,11 @@ export function openConnections(origin: string, token: string, count: number): H
 /** A connection, which carries one request at a time. */
 class Connection {
   readonly #socket: Socket;
-  readonly #opened: Promise<unknown>;
+  readonly #connectEvent: Promise<unknown>;
 
   constructor(port: number, host: string) {
     this.#socket = connect(port, host).setNoDelay();
-    this.#opened = once(this.#socket, 'connect');
+    this.#connectEvent = once(this.#socket, 'connect');
   }
 
   get isClosed(): boolean {
@@ -69,13 +70,13 @@ class Connection {
   }
 
   async send(text: string): Promise<HttpReply> {
-    if (this.#socket.connecting) await this.#opened;
+    if (this.#socket.connecting) await this.#connectEvent;
     return new Promise((resolve, reject) => {
       const socket = this.#socket;
       const pieces: Buffer[] = [];
-      let received = 0;
-      let bytesExpected = Infinity;
-      let begin = 0;
+      let receivedLength = 0;
+      let expectedLength = Infinity;
+      let bodyStart = 0;
       let isChunked = false;
       const endRequest = (): void => {
         socket.off('data', hear).off('error', fail).off('close', onClose);
@@ -87,8 +88,8 @@ class Connection {
       const onClose = (): void => fail(new Error('the server closed the connection'));
       const hear = (piece: Buffer): void => {
         pieces.push(piece);
-        received += piece.length;
-        if (begin === 0) {
+        receivedLength += piece.length;
+        if (bodyStart === 0) {
           const receivedBytes = Buffer.concat(pieces);
           const end = receivedBytes.indexOf('\r\n\r\n');
           if (end < 0) return;
@@ -96,15 +97,16 @@ class Connection {
           const length = /\r\ncontent-length: (\d+)/i.exec(headers);
           isChunked = /\r\ntransfer-encoding: chunked/i.test(headers);
           if (length === null && !isChunked) return fail(new Error('an answer without a length'));
-          begin = end + 4;
-          if (length !== null) bytesExpected = begin + Number(length[1]);
+          bodyStart = end + 4;
+          if (length !== null) expectedLength = bodyStart + Number(length[1]);
         }
         const tail = piece.length < 5 ? Buffer.concat(pieces.slice(-5)) : piece;
-        if (isChunked ? !tail.subarray(-5).equals(lastChunk) : received < bytesExpected) return;
+        if (isChunked ? !tail.subarray(-5).equals(lastChunk) : receivedLength < expectedLength)
+          return;
         const receivedBytes = Buffer.concat(pieces);
         const bodies = isChunked
-          ? parseChunkedBody(receivedBytes, begin)
-          : [receivedBytes.subarray(begin)];
+          ? parseChunkedBody(receivedBytes, bodyStart)
+          : [receivedBytes.subarray(bodyStart)];
         if (bodies === undefined) return;
         endRequest();
         resolve({

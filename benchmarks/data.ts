@@ -1,5 +1,5 @@
 import { generateFile } from './generate.js';
-import { type Random, seededRandom } from './random.js';
+import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_260_226;
 
@@ -40,7 +40,7 @@ export interface InfoKey {
   readonly id: string;
   readonly number: '0' | '1' | 'A' | 'R' | '.';
   readonly type: 'Integer' | 'Float' | 'String' | 'Flag';
-  readonly make: (random: Random, position: number) => string | undefined;
+  readonly make: (random: RandomGenerator, position: number) => string | undefined;
 }
 
 const consequences = [
@@ -100,66 +100,71 @@ export function generateVcfFile(records: number): Promise<string> {
 }
 
 /**
- * Yields the lines of the generated VCF file, the header first. The keys in `more` are added to each record; they use a random sequence of
- * their own, so that all other values stay the same.
+ * Yields the lines of the generated VCF file, the header first. The keys in `extraKeys` are added to each record; they use a random
+ * sequence of their own, so that all other values stay the same.
  */
-export function* vcfLines(records: number, more: readonly InfoKey[] = []): Generator<string> {
+export function* vcfLines(records: number, extraKeys: readonly InfoKey[] = []): Generator<string> {
   yield '##fileformat=VCFv4.3\n##reference=GRCh38\n##FILTER=<ID=q20,Description="Quality below 20">\n';
   for (const [name, millions] of chromosomes) {
     yield `##contig=<ID=chr${name},length=${Math.round(millions * 1e6)}>\n`;
   }
-  for (const { id, number, type } of [...infoKeys, ...more]) {
+  for (const { id, number, type } of [...infoKeys, ...extraKeys]) {
     yield `##INFO=<ID=${id},Number=${number},Type=${type},Description="${id} of the record">\n`;
   }
   yield '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
   const random = seededRandom(seed);
   const otherRandom = seededRandom(seed + 1);
   let writtenCount = 0;
-  let share = 0;
-  let before = 0; // millions of bases before this chromosome; gene numbers count through the whole genome
+  let endMegabases = 0;
+  let startMegabases = 0; // millions of bases before this chromosome; gene numbers count through the whole genome
   for (const [name, millions] of chromosomes) {
-    share += millions;
-    const lastRecord = Math.round((records * share) / genomeMegabases);
+    endMegabases += millions;
+    const lastRecord = Math.round((records * endMegabases) / genomeMegabases);
     const step = (millions * 1e6) / Math.max(1, lastRecord - writtenCount);
     for (let position = 1; writtenCount < lastRecord; writtenCount++) {
       position += 1 + Math.floor(random.next() * 1.9 * step);
-      const line = vcfRecord(random, name, position, before * 1e6 + position);
-      yield `${line}${infoText(more, otherRandom, position)}\n`;
+      const line = vcfRecord(random, name, position, startMegabases * 1e6 + position);
+      yield `${line}${infoText(extraKeys, otherRandom, position)}\n`;
     }
-    before += millions;
+    startMegabases += millions;
   }
 }
 
 function vcfRecord(
-  random: Random,
+  random: RandomGenerator,
   chromosome: string,
   position: number,
-  everywhere: number,
+  genomePosition: number,
 ): string {
   const bases = 'ACGT';
-  const at = random.below(4);
-  const reference = bases.charAt(at);
+  const baseIndex = random.below(4);
+  const referenceBase = bases.charAt(baseIndex);
   const kind = random.next();
-  const otherBase = bases.charAt((at + 1 + random.below(3)) % 4);
-  const ref = kind < 0.94 ? reference : reference + bases.repeat(1 + random.below(3));
-  const alt = kind < 0.88 ? otherBase : kind < 0.94 ? reference + otherBase + otherBase : reference;
+  const otherBase = bases.charAt((baseIndex + 1 + random.below(3)) % 4);
+  const ref = kind < 0.94 ? referenceBase : referenceBase + bases.repeat(1 + random.below(3));
+  const alt =
+    kind < 0.88 ? otherBase : kind < 0.94 ? referenceBase + otherBase + otherBase : referenceBase;
   const quality = (10 + 90 * random.next()).toFixed(1);
   const id = random.next() < 0.6 ? `rs${random.below(2 ** 31)}` : '.';
   const filter = Number(quality) < 20 ? 'q20' : 'PASS';
-  const first = `chr${chromosome}\t${position}\t${id}\t${ref}\t${alt}\t${quality}\t${filter}`;
-  return `${first}\t${infoText(infoKeys, random, everywhere).slice(1)}`;
+  const fixedFields = `chr${chromosome}\t${position}\t${id}\t${ref}\t${alt}\t${quality}\t${filter}`;
+  return `${fixedFields}\t${infoText(infoKeys, random, genomePosition).slice(1)}`;
 }
 
-function infoText(keys: readonly InfoKey[], random: Random, everywhere: number): string {
+function infoText(
+  keys: readonly InfoKey[],
+  random: RandomGenerator,
+  genomePosition: number,
+): string {
   let text = '';
   for (const { id, number, make } of keys) {
-    const value = make(random, everywhere);
+    const value = make(random, genomePosition);
     if (value !== undefined) text += number === '0' ? `;${id}` : `;${id}=${value}`;
   }
   return text;
 }
 
-function randomList(values: readonly string[], most: number): InfoKey['make'] {
+function randomList(values: readonly string[], maxLength: number): InfoKey['make'] {
   return (random) =>
-    Array.from({ length: 1 + random.below(most, 2) }, () => random.pick(values)).join(',');
+    Array.from({ length: 1 + random.below(maxLength, 2) }, () => random.pick(values)).join(',');
 }

@@ -56,9 +56,9 @@ export async function runExports(flags: ReadonlySet<string>): Promise<void> {
   const server = await startServer();
   const instance = await DuckDBInstance.create(join(folder, 'peer.duckdb'), { threads: '2' });
   try {
-    const datasetId = await server.newDataset('exports');
+    const datasetId = await server.createDataset('exports');
     await server.import(datasetId, await server.upload(source), records);
-    await server.idle();
+    await server.waitUntilIdle();
     const duckdb = await instance.connect();
     const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
     await duckdb.run(`CREATE TABLE t AS FROM read_parquet([${segments.join(', ')}])`);
@@ -109,23 +109,26 @@ async function measureExportFormat(
   { server, datasetId, duckdb, records, folder }: ExportSetup,
   { format, copy, limit }: (typeof exportFormats)[number],
 ): Promise<ResultLine[]> {
-  const [ours, theirs, durable]: [number[], number[], number[]] = [[], [], []];
+  const [ours, theirs, durableTimes]: [number[], number[], number[]] = [[], [], []];
   const target = join(folder, `peer.${format}`);
   const question = `${format}, ${recordCountText(records)} records of 10 fields`;
-  const first = await lineOrFailure(format, async () => {
+  const firstLine = await lineOrFailure(format, async () => {
     for (let run = 0; run < runsPerFormat; run++) {
       ours.push(await runExport(server, { dataset_id: datasetId, format }, records));
       const from = performance.now();
       await duckdb.run(`COPY t TO '${target}' (${copy})`);
       theirs.push((performance.now() - from) / 1000);
       flushFile(target);
-      durable.push((performance.now() - from) / 1000);
+      durableTimes.push((performance.now() - from) / 1000);
       rmSync(target);
     }
     return resultLineOfExport(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
   });
-  if (durable.length < runsPerFormat) return [first];
-  return [first, resultLineOfExport(question, ours, 'the same, flushed as ours', durable, null)];
+  if (durableTimes.length < runsPerFormat) return [firstLine];
+  return [
+    firstLine,
+    resultLineOfExport(question, ours, 'the same, flushed as ours', durableTimes, null),
+  ];
 }
 
 function flushFile(file: string): void {
@@ -159,22 +162,22 @@ async function measureExportMemory(
   { server, datasetId, records }: ExportSetup,
   format: string,
 ): Promise<ResultLine> {
-  const peakOf = async (limit: number): Promise<number> => {
-    await server.idle();
-    server.peakMb();
+  const measurePeak = async (limit: number): Promise<number> => {
+    await server.waitUntilIdle();
+    server.takePeakMb();
     // The key `limit` may be at most a million; an export without it has all records.
     const params = limit < records ? { limit } : {};
     await runExport(server, { dataset_id: datasetId, format, params }, limit);
-    return server.peakMb();
+    return server.takePeakMb();
   };
   const fewRecords = Math.min(1_000_000, records / 5);
-  const less = await peakOf(fewRecords);
-  const peakOfAll = await peakOf(records);
+  const peakOfFew = await measurePeak(fewRecords);
+  const peakOfAll = await measurePeak(records);
   return {
     question: `peak memory, API and worker, ${format} of ${recordCountText(records)} records`,
     ours: `${peakOfAll.toFixed(0)} MB`,
-    peer: `${recordCountText(fewRecords)} records ${less.toFixed(0)} MB`,
-    ratio: peakOfAll / less,
+    peer: `${recordCountText(fewRecords)} records ${peakOfFew.toFixed(0)} MB`,
+    ratio: peakOfAll / peakOfFew,
     limit: 1.2,
   };
 }
@@ -203,12 +206,12 @@ function resultLineOfExport(
   theirs: readonly number[],
   limit: number | null,
 ): ResultLine {
-  const [mine, best] = [median(ours), median(theirs)];
+  const [ourMedian, theirMedian] = [median(ours), median(theirs)];
   return {
     question,
-    ours: `${mine.toFixed(2)} s`,
-    peer: `${peer} ${best.toFixed(2)} s`,
-    ratio: mine / best,
+    ours: `${ourMedian.toFixed(2)} s`,
+    peer: `${peer} ${theirMedian.toFixed(2)} s`,
+    ratio: ourMedian / theirMedian,
     limit,
   };
 }

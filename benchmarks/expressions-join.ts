@@ -6,17 +6,17 @@ import type { BenchServer } from './server.js';
 import { type ResultLine, median } from './table.js';
 
 const seed = 20_261_125;
-/** Records of the dataset in which the expression looks up values. */
+/** Number of records of the dataset in which the expression looks up values. */
 const joinedRecords = 100_000;
 const runsPerMeasurement = 3;
 
 /** Measures an import whose expression looks up a value of another dataset for each record, compared with the same join in DuckDB. */
 export async function measureJoin(server: BenchServer, records: number): Promise<ResultLine> {
   const name = `join-${records}-${seed}`;
-  const keys = await generateFile(`${name}.csv`, () => keyCsvLines(records));
-  const values = await generateFile(`${name}-values.csv`, valueCsvLines);
-  const datasetId = await server.newDataset('values');
-  await server.import(datasetId, await server.upload(values), joinedRecords);
+  const keysFile = await generateFile(`${name}.csv`, () => keyCsvLines(records));
+  const valuesFile = await generateFile(`${name}-values.csv`, valueCsvLines);
+  const datasetId = await server.createDataset('values');
+  await server.import(datasetId, await server.upload(valuesFile), joinedRecords);
   const field = {
     name: 'name',
     data_type: 'string',
@@ -28,19 +28,19 @@ export async function measureJoin(server: BenchServer, records: number): Promise
     target_fields: [field],
     annotator_params: { data: { values: datasetId } },
   };
-  const objectId = await server.upload(keys);
+  const objectId = await server.upload(keysFile);
   const peer = nodeProgram('DuckDB', duckdbVersion(), './join-to-parquet.js', 'join.parquet');
   const secondsBySide: Record<'ours' | 'theirs', number[]> = { ours: [], theirs: [] };
   for (let run = 0; run < runsPerMeasurement; run++) {
-    await server.idle();
-    const joinedDataset = await server.newDataset(`joined-${run}`);
+    await server.waitUntilIdle();
+    const joinedDatasetId = await server.createDataset(`joined-${run}`);
     secondsBySide.ours.push(
-      await server.import(joinedDataset, objectId, records, undefined, expressionParams),
+      await server.import(joinedDatasetId, objectId, records, undefined, expressionParams),
     );
-    await checkJoinedNames(server, joinedDataset);
-    await server.call('DELETE', `/v2/objects/${joinedDataset}`);
-    await server.idle();
-    secondsBySide.theirs.push(await peer.run(keys, records));
+    await checkJoinedNames(server, joinedDatasetId);
+    await server.call('DELETE', `/v2/objects/${joinedDatasetId}`);
+    await server.waitUntilIdle();
+    secondsBySide.theirs.push(await peer.run(keysFile, records));
   }
   const [ours, theirs] = [median(secondsBySide.ours), median(secondsBySide.theirs)];
   return {

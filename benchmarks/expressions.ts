@@ -88,10 +88,10 @@ export async function runExpressions(flags: ReadonlySet<string>): Promise<void> 
 
 /** Yields the bundled records of ClinVar repeatedly, each time at other positions. */
 function* clinvarLines(records: number): Generator<string> {
-  const text = gunzipSync(readFileSync(bundledFile)).toString('latin1').trimEnd().split('\n');
-  const first = text.findIndex((line) => !line.startsWith('#'));
-  yield `${text.slice(0, first).join('\n')}\n`;
-  const rows = text.slice(first);
+  const fileLines = gunzipSync(readFileSync(bundledFile)).toString('latin1').trimEnd().split('\n');
+  const firstRecordLine = fileLines.findIndex((line) => !line.startsWith('#'));
+  yield `${fileLines.slice(0, firstRecordLine).join('\n')}\n`;
+  const rows = fileLines.slice(firstRecordLine);
   for (let i = 0; i < records; i++) {
     const [chromosome, position, ...rest] = rows[i % rows.length]!.split('\t');
     yield `${chromosome!}\t${Number(position) + Math.floor(i / rows.length)}\t${rest.join('\t')}\n`;
@@ -107,12 +107,12 @@ async function measureImport(
   const secondsByKind: Record<'plain' | 'computed', number[]> = { plain: [], computed: [] };
   for (let run = 0; run < runsPerMeasurement; run++)
     for (const kind of ['plain', 'computed'] as const) {
-      const datasetId = await server.newDataset(`${kind}-${run}`);
+      const datasetId = await server.createDataset(`${kind}-${run}`);
       const fieldParams = kind === 'plain' ? {} : { target_fields: targetFields };
       secondsByKind[kind].push(
         await server.import(datasetId, objectId, records, undefined, fieldParams),
       );
-      await server.idle();
+      await server.waitUntilIdle();
       await server.call('DELETE', `/v2/objects/${datasetId}`);
     }
   const [ours, plain] = [median(secondsByKind.computed), median(secondsByKind.plain)];
@@ -147,8 +147,8 @@ async function measureEvaluation(
   };
 }
 
-/** Returns the records of at most `most` chunks of a VCF file, from its start, as record batches. */
-async function readBatches(file: string, most: number): Promise<readonly Batch[]> {
+/** Reads a VCF file from its start, chunk by chunk, until there are `minRows` records; returns one record batch per chunk. */
+async function readBatches(file: string, minRows: number): Promise<readonly Batch[]> {
   const source = await openSource(join(process.cwd(), file), file);
   const batches: Batch[] = [];
   try {
@@ -166,7 +166,7 @@ async function readBatches(file: string, most: number): Promise<readonly Batch[]
       const batch = out.finish();
       batches.push(batch);
       rows += batch.rows;
-      if (rows >= most) break;
+      if (rows >= minRows) break;
     }
     return batches;
   } finally {
@@ -220,7 +220,7 @@ async function measurePythonSeconds(
   rows: number,
   records: number,
 ): Promise<number> {
-  const datasetId = await server.newDataset('rows');
+  const datasetId = await server.createDataset('rows');
   await server.import(datasetId, await server.upload(file), records);
   const path = join(cacheFolder, 'expressions-rows.jsonl');
   writeFileSync(path, '');

@@ -55,12 +55,12 @@ function* gtfLines(records: number): Generator<string> {
 /** Returns the lines of a GFF3 or GTF file, grouped by gene. */
 function groupLinesByGene(
   text: string,
-  dropped: RegExp,
+  droppedLinePattern: RegExp,
   isGene: (line: string) => boolean,
 ): string[][] {
   const genes: string[][] = [[]];
   for (const line of text.split('\n')) {
-    if (line === '' || line.startsWith('#') || dropped.test(line)) continue;
+    if (line === '' || line.startsWith('#') || droppedLinePattern.test(line)) continue;
     if (isGene(line)) genes.push([]);
     genes.at(-1)!.push(line);
   }
@@ -68,19 +68,25 @@ function groupLinesByGene(
 }
 
 /** Yields real genes with their real structure, in random order along the genome, with new coordinates, identifiers and names. */
-function* copyGenes(genes: readonly string[][], records: number, end: string): Generator<string> {
+function* copyGenes(
+  genes: readonly string[][],
+  records: number,
+  terminator: string,
+): Generator<string> {
   const random = seededRandom(seed);
   const step = 3.1e9 / Math.max(1, records);
   let writtenCount = 0;
   for (let copy = 1; writtenCount < records; copy++) {
     const gene = random.pick(genes).slice(0, records - writtenCount);
     const chromosome = Math.min(22, 1 + Math.floor((writtenCount * step) / 140e6));
-    const from = 1 + Math.floor((writtenCount * step) % 140e6);
-    const first = Number(gene[0]!.split('\t')[3]);
+    const copyStart = 1 + Math.floor((writtenCount * step) % 140e6);
+    const originalStart = Number(gene[0]!.split('\t')[3]);
     let text = '';
     for (const line of gene) {
       const [, source, type, start, stop, score, strand, phase, attributes = ''] = line.split('\t');
-      const [low, high] = [start, stop].map((at) => Number(at) - first + from + 50_000);
+      const [low, high] = [start, stop].map(
+        (at) => Number(at) - originalStart + copyStart + 50_000,
+      );
       const ownAttributes = attributes
         .replace(
           /(ENS[GTEP])(\d{11})/g,
@@ -92,6 +98,6 @@ function* copyGenes(genes: readonly string[][], records: number, end: string): G
       text += `${[chromosome, source, type, low, high, score, strand, phase, ownAttributes].join('\t')}\n`;
     }
     writtenCount += gene.length;
-    yield text + end;
+    yield text + terminator;
   }
 }

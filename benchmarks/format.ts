@@ -15,7 +15,7 @@ export interface Format {
   readonly reader: string;
   readonly params?: Readonly<Record<string, unknown>>;
   /** Returns the number of records that an import of a file of `records` records stores, if it differs (VCF: one per alternate allele). */
-  readonly stored?: (records: number) => number;
+  readonly storedRecordCount?: (records: number) => number;
   /** The highest allowed ratio of Strandlake's wall time to that of the fastest compared program. */
   readonly limit: number;
   readonly peers: readonly Peer[];
@@ -54,7 +54,7 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
   const server = await startServer();
   try {
     const objectId = await server.upload(file);
-    server.peakMb();
+    server.takePeakMb();
     const ownTimes: TimeTaken[] = [];
     const peerTimes = peers.map((): TimeTaken[] => []);
     for (let run = 0; run < (isQuick ? runsByMode.quick : runsByMode.full); run++) {
@@ -65,20 +65,20 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
       ownTimes.push(await importOnce(server, format, objectId, records));
       printTimeTaken(format, 'Strandlake', ownTimes.at(-1)!);
     }
-    const peakMb = server.peakMb();
-    const largeId = await server.upload(largeFile);
-    server.peakMb();
-    await importOnce(server, format, largeId, 5 * records);
-    const largeMb = server.peakMb();
+    const peakMb = server.takePeakMb();
+    const largeObjectId = await server.upload(largeFile);
+    server.takePeakMb();
+    await importOnce(server, format, largeObjectId, 5 * records);
+    const largePeakMb = server.takePeakMb();
     const megabytes = (statSync(file).size / 1e6).toFixed(0);
     const question = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
     return [
       ...timeLines(question, format, peers, ownTimes, peerTimes),
       {
         question: `${format.name}: peak memory, API and worker, five times the records`,
-        ours: `${largeMb.toFixed(0)} MB`,
+        ours: `${largePeakMb.toFixed(0)} MB`,
         peer: `once ${peakMb.toFixed(0)} MB`,
-        ratio: largeMb / peakMb,
+        ratio: largePeakMb / peakMb,
         limit: 1.2,
       },
     ];
@@ -89,7 +89,7 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
 
 function timeLines(
   question: string,
-  { peers: all, limit }: Format,
+  { peers: allPeers, limit }: Format,
   peers: readonly Peer[],
   ours: readonly TimeTaken[],
   theirs: readonly (readonly TimeTaken[])[],
@@ -97,7 +97,7 @@ function timeLines(
   const ourMedian = medianTimeTaken(ours);
   const medians = theirs.map(medianTimeTaken);
   const best = Math.min(...medians.map(({ seconds }) => seconds));
-  const skipped = all.filter((peer) => !peers.includes(peer));
+  const skipped = allPeers.filter((peer) => !peers.includes(peer));
   return [
     ...peers.map((peer, i) => {
       const { seconds } = medians[i]!;
@@ -121,18 +121,18 @@ function timeLines(
 
 async function importOnce(
   server: BenchServer,
-  { name, params, stored = (n) => n }: Format,
+  { name, params, storedRecordCount = (n) => n }: Format,
   objectId: number,
   records: number,
 ): Promise<TimeTaken> {
-  const datasetId = await server.newDataset(`${name}-${records}-${Date.now()}`);
+  const datasetId = await server.createDataset(`${name}-${records}-${Date.now()}`);
   const time = await measureWork(
-    () => server.import(datasetId, objectId, stored(records), params),
+    () => server.import(datasetId, objectId, storedRecordCount(records), params),
     () => server.cpuSeconds(),
   );
   // If the dataset were deleted now, its compaction would be cancelled, and the next import would start in new threads without compiled
   // code.
-  await server.idle();
+  await server.waitUntilIdle();
   await server.call('DELETE', `/v2/objects/${datasetId}`);
   return time;
 }
@@ -143,10 +143,13 @@ interface TimeTaken {
   readonly cpuSeconds: number;
 }
 
-async function measureWork(work: () => Promise<number>, cpu: () => number): Promise<TimeTaken> {
-  const before = cpu();
+async function measureWork(
+  work: () => Promise<number>,
+  readCpuSeconds: () => number,
+): Promise<TimeTaken> {
+  const cpuSecondsBefore = readCpuSeconds();
   const seconds = await work();
-  return { seconds, cpuSeconds: cpu() - before };
+  return { seconds, cpuSeconds: readCpuSeconds() - cpuSecondsBefore };
 }
 
 function medianTimeTaken(times: readonly TimeTaken[]): TimeTaken {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createGzip } from 'node:zlib';
 import { bgzfBlock, bgzfEofBlock } from './bgzf.js';
-import type { Random } from './random.js';
+import type { RandomGenerator } from './random.js';
 
 /** Folder of generated files, which later runs reuse. It may be deleted at any time. */
 export const cacheFolder = join('benchmarks', '.cache');
@@ -14,26 +14,26 @@ export const cacheFolder = join('benchmarks', '.cache');
 export async function generateFile(
   name: string,
   pieces: () => Iterable<string>,
-  pack: 'plain' | 'gzip' | 'bgzf' = 'plain',
+  compression: 'plain' | 'gzip' | 'bgzf' = 'plain',
 ): Promise<string> {
   const file = join(cacheFolder, name);
   if (existsSync(file)) return file;
   mkdirSync(cacheFolder, { recursive: true });
   process.stderr.write(`Generating ${file} …\n`);
-  const disk = createWriteStream(`${file}.part`);
-  const out = pack === 'gzip' ? createGzip() : disk;
-  if (out !== disk) out.pipe(disk);
-  for (const block of splitIntoBlocks(pieces(), pack === 'bgzf' ? 65_280 : 1 << 18))
-    if (!out.write(pack === 'bgzf' ? bgzfBlock(block) : block)) await once(out, 'drain');
-  if (pack === 'bgzf') out.write(bgzfEofBlock);
+  const fileStream = createWriteStream(`${file}.part`);
+  const out = compression === 'gzip' ? createGzip() : fileStream;
+  if (out !== fileStream) out.pipe(fileStream);
+  for (const block of splitIntoBlocks(pieces(), compression === 'bgzf' ? 65_280 : 1 << 18))
+    if (!out.write(compression === 'bgzf' ? bgzfBlock(block) : block)) await once(out, 'drain');
+  if (compression === 'bgzf') out.write(bgzfEofBlock);
   out.end();
-  await once(disk, 'close');
+  await once(fileStream, 'close');
   renameSync(`${file}.part`, file);
   return file;
 }
 
 /** Replaces every digit of a text by a random digit. A number that does not begin with 0 gets no leading 0. */
-export function randomizeDigits(text: string, random: Random): string {
+export function randomizeDigits(text: string, random: RandomGenerator): string {
   return text.replace(/\d+/g, (digits) => {
     let number = '';
     for (let i = 0; i < digits.length; i++) {

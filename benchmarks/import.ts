@@ -43,20 +43,20 @@ async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
   const server = await startServer();
   try {
     const objectId = await server.upload(vcf);
-    server.peakMb();
+    server.takePeakMb();
     for (let run = 0; run < size.runs; run++) {
       for (const [i, peer] of peers.entries()) {
         const seconds = await peer.run(vcf, size.small);
         theirTimes[i]?.push(seconds);
         printLine(`${peer.name}: ${seconds.toFixed(2)} s`);
       }
-      const datasetId = await server.newDataset(`run-${run}`);
+      const datasetId = await server.createDataset(`run-${run}`);
       ourTimes.push(await server.import(datasetId, objectId, size.small));
       printLine(`Strandlake: ${ourTimes.at(-1)?.toFixed(2)} s`);
-      await server.idle();
+      await server.waitUntilIdle();
       await server.call('DELETE', `/v2/objects/${datasetId}`);
     }
-    smallImportPeakMb = server.peakMb();
+    smallImportPeakMb = server.takePeakMb();
   } finally {
     await server.stop();
   }
@@ -98,12 +98,12 @@ async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
   const server = await startServer();
   try {
     const objectId = await server.upload(vcf);
-    server.peakMb();
-    const datasetId = await server.newDataset('large');
+    server.takePeakMb();
+    const datasetId = await server.createDataset('large');
     const seconds = await server.import(datasetId, objectId, size.large);
     printLine(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
     const question = `peak memory, ${size.large.toLocaleString('en-US')} records`;
-    const memory = memoryResultLine(question, server.peakMb(), smallImportPeakMb, 1.2);
+    const memory = memoryResultLine(question, server.takePeakMb(), smallImportPeakMb, 1.2);
     return [memory, ...(await timeQueries(server, datasetId, size.queryRuns))];
   } finally {
     await server.stop();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
 import { generateFile } from './generate.js';
 import { nodeProgram } from './peers/peer.js';
-import { type Random, seededRandom } from './random.js';
+import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_260_401;
 
@@ -26,7 +26,10 @@ export const jsonlFormat: Format = {
 };
 
 /** The name of a member of the generated records, and a function that returns its value, or undefined if a record lacks the member. */
-type MemberGenerator = readonly [name: string, make: (random: Random, position: number) => unknown];
+type MemberGenerator = readonly [
+  name: string,
+  make: (random: RandomGenerator, position: number) => unknown,
+];
 
 interface ClinvarRecord {
   readonly variationName: string;
@@ -56,8 +59,8 @@ const reviewStatuses = [
   'criteria provided, multiple submitters, no conflicts',
   'no assertion criteria provided',
 ];
-const randomFrequency = (r: Random): number => Number((r.next() ** 8).toPrecision(4));
-const randomDay = (r: Random): string =>
+const randomFrequency = (r: RandomGenerator): number => Number((r.next() ** 8).toPrecision(4));
+const randomDay = (r: RandomGenerator): string =>
   `20${10 + r.below(15)}-${twoDigits(1 + r.below(12))}-${twoDigits(1 + r.below(28))}`;
 const twoDigits = (number: number): string => String(number).padStart(2, '0');
 const optionalValue =
@@ -65,9 +68,9 @@ const optionalValue =
   (r, at) =>
     r.next() < share ? make(r, at) : undefined;
 const randomList =
-  (most: number, make: MemberGenerator[1]): MemberGenerator[1] =>
+  (maxLength: number, make: MemberGenerator[1]): MemberGenerator[1] =>
   (r, at) =>
-    Array.from({ length: 1 + r.below(most, 2) }, () => make(r, at));
+    Array.from({ length: 1 + r.below(maxLength, 2) }, () => make(r, at));
 
 /** Annotations of a variant, as annotation services return them. */
 const memberGenerators: readonly MemberGenerator[] = [

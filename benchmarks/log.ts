@@ -98,8 +98,8 @@ async function deleteCommit(setup: LogSetup, id: number, i: number) {
   if (i === 0)
     await appendCommit({ ...setup, segment: { ...setup.segment, rows: 1_000_000 } }, id, i);
   const { segments, version } = await store.snapshot(id);
-  const next = seededRandom(i);
-  const rows = new Set(Array.from({ length: 25_000 }, () => next.below(1_000_000)));
+  const random = seededRandom(i);
+  const rows = new Set(Array.from({ length: 25_000 }, () => random.below(1_000_000)));
   const deletion = deletionVector(Int32Array.from(rows).sort());
   const change = { columns, add: [], remove: [], update: [{ ...segments[0]!, deletion }], info: {}, base: version }; // prettier-ignore
   await store.commit(id, change, '');

@@ -1,7 +1,7 @@
 import type { Format } from './format.js';
 import { generateFile } from './generate.js';
 import { pythonProgram } from './peers/peer.js';
-import { type Random, seededRandom } from './random.js';
+import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_260_403;
 
@@ -57,11 +57,11 @@ function* nirvanaLines(positions: number): Generator<string> {
   yield '],"genes":[\n{"name":"PALB2","omim":[{"mimNumber":610355}]},\n{"name":"LDLR"}\n]}\n';
 }
 
-function positionJson(r: Random, at: number): object {
+function positionJson(r: RandomGenerator, at: number): object {
   const ref = r.pick(bases);
   const alt = r.pick(bases);
   const depth = 8 + r.below(90);
-  const alternate = r.below(depth);
+  const alternateDepth = r.below(depth);
   return {
     chromosome: '1',
     position: at,
@@ -73,17 +73,17 @@ function positionJson(r: Random, at: number): object {
     samples: [
       {
         genotype: r.pick(['0/1', '1/1', '0/0']),
-        variantFrequencies: [Number((alternate / depth).toFixed(4))],
+        variantFrequencies: [Number((alternateDepth / depth).toFixed(4))],
         totalDepth: depth,
         genotypeQuality: r.below(99),
-        alleleDepths: [depth - alternate, alternate],
+        alleleDepths: [depth - alternateDepth, alternateDepth],
       },
     ],
     variants: [variantJson(r, at, ref, alt)],
   };
 }
 
-function variantJson(r: Random, at: number, ref: string, alt: string): object {
+function variantJson(r: RandomGenerator, at: number, ref: string, alt: string): object {
   const gene = Math.floor(at / 150_000);
   return {
     vid: `1-${at}-${ref}-${alt}`,
@@ -112,7 +112,7 @@ function variantJson(r: Random, at: number, ref: string, alt: string): object {
   };
 }
 
-function clinvarJson(r: Random, ref: string, alt: string): readonly object[] {
+function clinvarJson(r: RandomGenerator, ref: string, alt: string): readonly object[] {
   return Array.from({ length: 1 + r.below(2) }, () => ({
     id: `RCV${String(r.below(1e6)).padStart(9, '0')}.${1 + r.below(9)}`,
     variationId: `VCV${String(r.below(1e6)).padStart(9, '0')}.${1 + r.below(9)}`,
@@ -128,7 +128,7 @@ function clinvarJson(r: Random, ref: string, alt: string): readonly object[] {
   }));
 }
 
-function gnomadJson(r: Random): object {
+function gnomadJson(r: RandomGenerator): object {
   const frequency = (): number => Number((r.next() ** 8).toFixed(6));
   return {
     coverage: 20 + r.below(20),

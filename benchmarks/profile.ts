@@ -65,7 +65,7 @@ async function profileOneFormat(format: Format, isQuick: boolean) {
 }
 
 /** Reads the first chunks of a file as a pool thread does. Returns seconds and decoded bytes; splitting the file is not counted. */
-async function profileFormat(format: Format, path: string, folder: string, most: number) {
+async function profileFormat(format: Format, path: string, folder: string, maxChunks: number) {
   const source = await openSource(join(process.cwd(), path), path);
   let [index, bytes, seconds] = [0, 0, 0];
   try {
@@ -95,7 +95,7 @@ async function profileFormat(format: Format, path: string, folder: string, most:
       const { user, system } = process.cpuUsage(from);
       seconds += (user + system) / 1e6;
       bytes += chunk.bytes;
-      if (++index === most) break;
+      if (++index === maxChunks) break;
     }
   } finally {
     await source.close();
@@ -112,8 +112,8 @@ function timeByCategory({ nodes, samples = [], timeDeltas = [] }: Profiler.Profi
     if (node === undefined) return 'other';
     const { functionName, url } = node.callFrame;
     if (functionName === '(garbage collector)') return 'collect garbage';
-    const found = phasePatterns.find(([, place]) => place.test(url));
-    return found ? found[0] : phaseOf(parents.get(node.id));
+    const matchingPhase = phasePatterns.find(([, place]) => place.test(url));
+    return matchingPhase ? matchingPhase[0] : phaseOf(parents.get(node.id));
   };
   const phaseTimes = new Map<string, number>();
   const functionTimes = new Map<string, number>();

@@ -23,7 +23,7 @@ function comparedQueries({ variant, chromosome, start }: MiddleRecord): readonly
   const region = `genomic_coordinates.chromosome = '${chromosome}'
     AND genomic_coordinates."start" <= ${to} AND genomic_coordinates.stop >= ${from}`;
   const filter = `info.CLNSIG = 'Pathogenic' AND info.DP > 50`;
-  const page = (where: string): readonly string[] => [
+  const pageStatements = (where: string): readonly string[] => [
     `SELECT * FROM $t WHERE ${where} LIMIT 100`,
     `SELECT count(*) FROM $t WHERE ${where}`,
   ];
@@ -37,12 +37,12 @@ function comparedQueries({ variant, chromosome, start }: MiddleRecord): readonly
         ],
         limit: 100,
       },
-      sql: page(filter),
+      sql: pageStatements(filter),
     },
     {
       name: 'variant lookup',
       request: { filters: [['variant', variant]], limit: 100 },
-      sql: page(`variant = '${variant}'`),
+      sql: pageStatements(`variant = '${variant}'`),
     },
     {
       name: 'region of 1 Mb, first 100',
@@ -58,7 +58,7 @@ function comparedQueries({ variant, chromosome, start }: MiddleRecord): readonly
         ],
         limit: 100,
       },
-      sql: page(region),
+      sql: pageStatements(region),
     },
     {
       name: 'terms facet, 10 of 20,000 genes',
@@ -113,16 +113,20 @@ export async function timeQueries(
 }
 
 function middleRecordOf(record: Readonly<Record<string, unknown>>): MiddleRecord {
-  const at = record['genomic_coordinates'] as {
+  const coordinates = record['genomic_coordinates'] as {
     readonly chromosome: string;
     readonly start: number;
   };
-  return { variant: String(record['variant']), chromosome: at.chromosome, start: at.start };
+  return {
+    variant: String(record['variant']),
+    chromosome: coordinates.chromosome,
+    start: coordinates.start,
+  };
 }
 
 async function queryFirstValue(connection: DuckDBConnection, sql: string): Promise<number> {
-  const reader = await connection.runAndReadAll(sql);
-  return Number(reader.getRowsJson()[0]?.[0]);
+  const result = await connection.runAndReadAll(sql);
+  return Number(result.getRowsJson()[0]?.[0]);
 }
 
 function millisecondsText(value: number): string {

@@ -37,7 +37,7 @@ export async function measureFirstAnswers(
   for (let start = 0; start < startCount; start++) {
     const answers = [];
     for (const [i, engine] of engines.entries()) {
-      if (!engine.answers(query)) continue;
+      if (!engine.canRun(query)) continue;
       const openedEngine = await engine.open();
       try {
         const answer = await openedEngine.ask(query);

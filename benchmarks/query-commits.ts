@@ -18,36 +18,37 @@ const maxRatio = 1.5;
  * finished.
  */
 export async function measureCommits(
-  number: (name: string, usual: number) => number,
+  numberOfFlag: (name: string, usual: number) => number,
   isQuick: boolean,
 ): Promise<string> {
-  const commits = number('commits', isQuick ? 40 : 1000);
-  const recordsPerCommit = number('each', isQuick ? 100 : 1000);
+  const commits = numberOfFlag('commits', isQuick ? 40 : 1000);
+  const recordsPerCommit = numberOfFlag('each', isQuick ? 100 : 1000);
   const records = commits * recordsPerCommit;
   const name = `query-${records}-${seed}.jsonl`;
   const wholeFile = await generateFile(name, () => recordLines(0, records));
   const folder = join(cacheFolder, 'query-commits');
   const server = await startServer();
   try {
-    const oneCommitDataset = await server.newDataset('one commit');
-    await server.import(oneCommitDataset, await server.upload(wholeFile), records);
-    const manyCommitsDataset = await server.newDataset('many commits');
+    const oneCommitDatasetId = await server.createDataset('one commit');
+    await server.import(oneCommitDatasetId, await server.upload(wholeFile), records);
+    const manyCommitsDatasetId = await server.createDataset('many commits');
     mkdirSync(folder, { recursive: true });
     for (let i = 0; i < commits; i++) {
       const file = join(folder, `${i}.jsonl`);
       writeFileSync(file, [...recordLines(i * recordsPerCommit, recordsPerCommit)].join(''));
       const objectId = await server.upload(file);
-      await server.import(manyCommitsDataset, objectId, (i + 1) * recordsPerCommit);
+      await server.import(manyCommitsDatasetId, objectId, (i + 1) * recordsPerCommit);
       if ((i + 1) % 100 === 0) printLine(`${i + 1} commits`);
     }
-    const before = segmentsOf(server.data, manyCommitsDataset).length;
+    const fileCountBefore = segmentsOf(server.data, manyCommitsDatasetId).length;
     printLine('waiting for merges …');
-    await server.idle();
-    const files = segmentsOf(server.data, manyCommitsDataset).length;
+    await server.waitUntilIdle();
+    const fileCountAfter = segmentsOf(server.data, manyCommitsDatasetId).length;
     const table = markdownTable(
-      await compareAnswers(server, oneCommitDataset, manyCommitsDataset, commits),
+      await compareAnswers(server, oneCommitDatasetId, manyCommitsDatasetId, commits),
     );
-    return `${table}\n\n${commits} commits of ${recordsPerCommit} records; ${before} files after the last commit, ${files} after merging`;
+    const fileCounts = `${fileCountBefore} files after the last commit, ${fileCountAfter} after merging`;
+    return `${table}\n\n${commits} commits of ${recordsPerCommit} records; ${fileCounts}`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await server.stop();
@@ -57,8 +58,8 @@ export async function measureCommits(
 /** Sends the same queries in turn to a dataset of one commit and to a dataset of many commits. */
 async function compareAnswers(
   server: BenchServer,
-  one: number,
-  many: number,
+  oneCommitDatasetId: number,
+  manyCommitsDatasetId: number,
   commits: number,
 ): Promise<ResultLine[]> {
   const connections = openConnections(server.origin, server.token, 1);
@@ -80,10 +81,10 @@ async function compareAnswers(
     const runTimes: [number[], number[]] = [[], []];
     const seenAnswers: [string, string] = ['', ''];
     for (let run = -warmupRuns; run < measuredRuns; run++) {
-      for (const [i, dataset] of [one, many].entries()) {
+      for (const [i, datasetId] of [oneCommitDatasetId, manyCommitsDatasetId].entries()) {
         const from = performance.now();
         const reply = await connections.post(
-          `/v2/datasets/${dataset}/data`,
+          `/v2/datasets/${datasetId}/data`,
           JSON.stringify(request),
         );
         if (run >= 0) runTimes[i]!.push(performance.now() - from);
@@ -94,12 +95,12 @@ async function compareAnswers(
     }
     if (seenAnswers[0] !== seenAnswers[1])
       throw new Error(`${name}: ${seenAnswers[0]} is not ${seenAnswers[1]}`);
-    const [once, often] = [median(runTimes[0]), median(runTimes[1])];
+    const [oneCommitMs, manyCommitsMs] = [median(runTimes[0]), median(runTimes[1])];
     rows.push({
       question: `${name}, ${commits.toLocaleString('en-US')} commits`,
-      ours: `${often.toFixed(1)} ms`,
-      peer: `one commit ${once.toFixed(1)} ms`,
-      ratio: often / once,
+      ours: `${manyCommitsMs.toFixed(1)} ms`,
+      peer: `one commit ${oneCommitMs.toFixed(1)} ms`,
+      ratio: manyCommitsMs / oneCommitMs,
       limit: maxRatio,
     });
   }

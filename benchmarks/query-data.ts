@@ -18,7 +18,7 @@ const wordSuffixes = (
   'ectasis lysis phagia philia'
 ).split(' ');
 const inventedWords = wordMiddles.flatMap((middle) =>
-  wordSuffixes.flatMap((end) => wordPrefixes.map((start) => `${start}${middle}${end}`)),
+  wordSuffixes.flatMap((suffix) => wordPrefixes.map((prefix) => `${prefix}${middle}${suffix}`)),
 );
 
 /** A word in about a fifth of the records. */

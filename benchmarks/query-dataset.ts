@@ -21,7 +21,7 @@ interface MeasuredImport {
 /** A dataset in a data folder, and the same records in the tables of the peer engines. */
 export interface QueryDataset extends MeasuredImport {
   readonly records: number;
-  /** The data folder. */
+  /** The data folder. When `prepareQueryDataset` returns, no server is running on it. */
   readonly data: string;
   /** The path of requests for queries of the dataset. */
   readonly path: string;
@@ -42,8 +42,8 @@ export async function prepareQueryDataset(
   const file = await generateTextVcfFile(records);
   const folder = resolve(cacheFolder, `query-data-${records}-format-${segmentFormat}`);
   const data = join(folder, 'data');
-  const mark = join(folder, 'imported.json');
-  if (isFresh || !existsSync(mark)) {
+  const markFile = join(folder, 'imported.json');
+  if (isFresh || !existsSync(markFile)) {
     // A small import takes little time and a single measurement of it varies, so it is repeated.
     const measuredImports: MeasuredImport[] = [];
     for (let run = 0; run < (isLarge(records) ? 1 : 3); run++) {
@@ -53,9 +53,9 @@ export async function prepareQueryDataset(
     }
     const seconds = median(measuredImports.map((one) => one.seconds));
     const workerMb = Math.max(...measuredImports.map((one) => one.workerMb));
-    writeFileSync(mark, JSON.stringify({ ...measuredImports.at(-1), seconds, workerMb }));
+    writeFileSync(markFile, JSON.stringify({ ...measuredImports.at(-1), seconds, workerMb }));
   }
-  const measuredImport = JSON.parse(readFileSync(mark, 'utf8')) as MeasuredImport;
+  const measuredImport = JSON.parse(readFileSync(markFile, 'utf8')) as MeasuredImport;
   await makeTables(file, records, segmentsOf(data, measuredImport.datasetId));
   const path = `/v2/datasets/${measuredImport.datasetId}/data`;
   return { ...measuredImport, records, data, path, sample: await readSampleRecord(records) };
@@ -65,12 +65,12 @@ async function importOnce(data: string, file: string, records: number): Promise<
   const server = await startServer({ data });
   try {
     const objectId = await server.upload(file);
-    const datasetId = await server.newDataset(`query-${records}`);
+    const datasetId = await server.createDataset(`query-${records}`);
     // The generated names of conditions are one text each, not ClinVar's lists.
     const readerParams = { known_sources: false };
     const importParams = { target_fields: targetFields };
     const seconds = await server.import(datasetId, objectId, records, readerParams, importParams);
-    await server.idle();
+    await server.waitUntilIdle();
     const workerMb = peakResidentMb(server.workerPid());
     const importText = `${records.toLocaleString('en-US')} records in ${seconds.toFixed(1)} s`;
     process.stderr.write(`Strandlake imported ${importText}, worker ${workerMb.toFixed(0)} MB\n`);

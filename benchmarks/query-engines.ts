@@ -16,7 +16,7 @@ interface EngineResult {
   /** Milliseconds: for the server, measured by its client and including HTTP; for a peer engine, measured in its process. */
   readonly ms: number;
   /** Parses the answer. The measured time does not include this. */
-  facts(): AnswerFacts;
+  parseFacts(): AnswerFacts;
 }
 
 /** An engine that has opened its data, in its own process. */
@@ -32,7 +32,7 @@ export interface OpenedEngine {
 export interface ComparedEngine {
   readonly name: string;
   /** Whether the engine can run this query. */
-  answers(query: BenchmarkQuery): boolean;
+  canRun(query: BenchmarkQuery): boolean;
   open(): Promise<OpenedEngine>;
 }
 
@@ -40,7 +40,7 @@ export interface ComparedEngine {
 export function comparedEngines(dataset: QueryDataset): readonly ComparedEngine[] {
   const { records } = dataset;
   return [
-    { name: 'Strandlake', answers: () => true, open: () => openStrandlake(dataset) },
+    { name: 'Strandlake', canRun: () => true, open: () => openStrandlake(dataset) },
     comparedPeer('DuckDB', ({ duckdb }) => duckdb, () => openDuckdb(records)), // prettier-ignore
     comparedPeer('chdb', ({ chdb }) => chdb, () => openChdb(records)), // prettier-ignore
   ];
@@ -53,7 +53,7 @@ export function checkAgreement(
   peer: string,
   theirs: EngineResult,
 ): void {
-  const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.facts()));
+  const [a, b] = [ours, theirs].map((one) => JSON.stringify(one.parseFacts()));
   if (a === b) return;
   const shownAnswers = [a, b].map((text) => text!.slice(0, 400));
   throw new Error(`${query.name}: ours is ${shownAnswers[0]}, that of ${peer} ${shownAnswers[1]}`);
@@ -65,18 +65,18 @@ async function openStrandlake({ data, path }: QueryDataset): Promise<OpenedEngin
   return {
     name: 'Strandlake',
     pid: server.apiPid(),
-    async ask({ name, request, ours }) {
+    async ask({ name, request, answerValue }) {
       const body = JSON.stringify(request);
       const from = performance.now();
       const reply = await connections.post(path, body);
       const ms = performance.now() - from;
       if (reply.status !== 200)
         throw new Error(`${name}: ${reply.status} ${reply.text.slice(0, 500)}`);
-      const facts = (): AnswerFacts => {
+      const parseFacts = (): AnswerFacts => {
         const answer = JSON.parse(reply.text) as QueryAnswer;
-        return { total: answer.total, value: ours?.(answer) };
+        return { total: answer.total, value: answerValue?.(answer) };
       };
-      return { ms, facts };
+      return { ms, parseFacts };
     },
     async close() {
       connections.close();
@@ -92,7 +92,7 @@ function comparedPeer(
 ): ComparedEngine {
   return {
     name,
-    answers: (query) => statementsOf(query) !== undefined,
+    canRun: (query) => statementsOf(query) !== undefined,
     async open() {
       const peer = await start();
       return {
@@ -100,11 +100,11 @@ function comparedPeer(
         pid: peer.pid,
         async ask(query) {
           const { ms, rows } = await peer.run(statementsOf(query) ?? []);
-          const facts = (): AnswerFacts => ({
+          const parseFacts = (): AnswerFacts => ({
             total: Number(rows.at(-1)?.[0]?.[0]),
-            value: query.theirs?.(rows[0]!),
+            value: query.rowsValue?.(rows[0]!),
           });
-          return { ms, facts };
+          return { ms, parseFacts };
         },
         close: () => peer.stop(),
       };

@@ -50,9 +50,9 @@ export async function measureFirstPage(): Promise<ResultLine> {
 async function importExample(data: string): Promise<number> {
   const server = await startServer({ data, examples: true });
   try {
-    const vault = await waitForImportedVault(server);
-    await server.idle();
-    const objects = await server.call('GET', `/v2/objects?vault_id=${vault}&object_type=dataset`);
+    const vaultId = await waitForImportedVault(server);
+    await server.waitUntilIdle();
+    const objects = await server.call('GET', `/v2/objects?vault_id=${vaultId}&object_type=dataset`);
     const [dataset] = objects.data;
     if (dataset === undefined) throw new Error('the bundled example is not there');
     return dataset.id;

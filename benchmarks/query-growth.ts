@@ -27,21 +27,23 @@ export interface SizeResult {
 
 /** Measures, on one size of the dataset, the queries whose time must not grow with it, on Strandlake alone. */
 export async function measureAtSize(dataset: QueryDataset): Promise<SizeResult> {
-  const asked = benchmarkQueries(dataset.sample).filter(({ name }) =>
+  const growthQueries = benchmarkQueries(dataset.sample).filter(({ name }) =>
     growthQueryNames.includes(name),
   );
-  const [ours] = comparedEngines(dataset);
+  const [ourEngine] = comparedEngines(dataset);
   const [warm, cold] = [new Map<string, number>(), new Map<string, number>()];
-  const engine = await ours!.open();
+  const engine = await ourEngine!.open();
   try {
     const timer = new QueryTimer();
-    await timer.warmAll(asked, () => [engine]);
-    for (const query of asked) warm.set(query.name, (await timer.timeQuery(query, [engine]))[0]!);
+    await timer.warmAll(growthQueries, () => [engine]);
+    for (const query of growthQueries)
+      warm.set(query.name, (await timer.timeQuery(query, [engine]))[0]!);
   } finally {
     await engine.close();
   }
   await readThrough(segmentsFolder(dataset));
-  for (const query of asked) cold.set(query.name, (await measureFirstAnswers(query, [ours!]))[0]!);
+  for (const query of growthQueries)
+    cold.set(query.name, (await measureFirstAnswers(query, [ourEngine!]))[0]!);
   return { dataset, warm, cold };
 }
 

@@ -60,8 +60,8 @@ export const stringColumns: readonly { readonly name: string; readonly isList: b
 export function peerVersions(): Readonly<Record<string, string>> {
   let chdb: { readonly version: string };
   try {
-    const from = createRequire(resolve('test', 'interop', 'run.mjs'));
-    const entry = from.resolve('chdb');
+    const requireFromInterop = createRequire(resolve('test', 'interop', 'run.mjs'));
+    const entry = requireFromInterop.resolve('chdb');
     const root = entry.slice(0, entry.lastIndexOf('chdb') + 'chdb'.length);
     chdb = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as typeof chdb;
   } catch (cause) {
@@ -96,30 +96,30 @@ export async function makeTables(
 ): Promise<void> {
   const versions = Object.values(peerVersions()).join(' ');
   const folder = tablesFolder(records);
-  const mark = join(folder, 'made');
+  const markFile = join(folder, 'made');
   const sourceMark = JSON.stringify([source, versions, tableColumns, clickhouseTable]);
-  if (existsSync(mark) && readFileSync(mark, 'utf8') === sourceMark) return;
+  if (existsSync(markFile) && readFileSync(markFile, 'utf8') === sourceMark) return;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const flat = join(folder, 'flat.parquet');
-  await fillTables(await openDuckdb(records), duckdbStatements(segments, flat));
+  const flatFile = join(folder, 'flat.parquet');
+  await fillTables(await openDuckdb(records), duckdbStatements(segments, flatFile));
   await fillTables(await openChdb(records), [
     clickhouseTable,
     `INSERT INTO t SELECT * FROM file('flat.parquet')`,
     'OPTIMIZE TABLE t FINAL',
   ]);
-  rmSync(flat);
-  writeFileSync(mark, sourceMark);
+  rmSync(flatFile);
+  writeFileSync(markFile, sourceMark);
 }
 
-function duckdbStatements(segments: readonly string[], flat: string): readonly string[] {
+function duckdbStatements(segments: readonly string[], flatFile: string): readonly string[] {
   const files = segments.map((file) => `'${file}'`).join(', ');
   const select = tableColumns.map(([name, source]) => `${source} AS "${name}"`).join(', ');
   return [
     `CREATE TABLE t AS SELECT ${select} FROM read_parquet([${files}], union_by_name = true)`,
     'CREATE INDEX by_variant ON t (variant)',
     'CHECKPOINT',
-    `COPY t TO '${flat}' (FORMAT parquet, COMPRESSION zstd)`,
+    `COPY t TO '${flatFile}' (FORMAT parquet, COMPRESSION zstd)`,
   ];
 }
 

@@ -15,12 +15,12 @@ interface LoadResult {
 /** `--throughput`: lookups of random variants over 1, 8 and 64 connections, then memory while all queries run for `--minutes`. */
 export async function measureThroughput(
   dataset: QueryDataset,
-  number: (name: string, usual: number) => number,
+  numberOfFlag: (name: string, usual: number) => number,
   isQuick: boolean,
 ): Promise<string> {
   const server = await startServer({ data: dataset.data });
   try {
-    return await measureRun({ ...dataset, server }, number, isQuick);
+    return await measureRun({ ...dataset, server }, numberOfFlag, isQuick);
   } finally {
     await server.stop();
   }
@@ -32,28 +32,32 @@ interface ServedDataset extends QueryDataset {
 }
 
 async function measureRun(
-  ready: ServedDataset,
-  number: (name: string, usual: number) => number,
+  servedDataset: ServedDataset,
+  numberOfFlag: (name: string, usual: number) => number,
   isQuick: boolean,
 ): Promise<string> {
-  const seconds = number('seconds', isQuick ? 1 : 20);
+  const seconds = numberOfFlag('seconds', isQuick ? 1 : 20);
   const lines = [
-    `Variant lookups, ${ready.records.toLocaleString('en-US')} records, ${seconds} s each\n`,
+    `Variant lookups, ${servedDataset.records.toLocaleString('en-US')} records, ${seconds} s each\n`,
     '| Connections | requests/s | p50 ms | p95 ms | p99 ms | errors |',
     '|---|---|---|---|---|---|',
   ];
-  const { variants } = ready.sample;
+  const { variants } = servedDataset.sample;
   const lookups = variants.map((one) => JSON.stringify({ filters: [['variant', one]] }));
-  await loadServer(ready, lookups, 8, isQuick ? 0.5 : 3); // warm-up before the measurements
+  await loadServer(servedDataset, lookups, 8, isQuick ? 0.5 : 3); // warm-up before the measurements
   for (const connections of [1, 8, 64]) {
-    const { times, errors, ...took } = await loadServer(ready, lookups, connections, seconds);
+    const {
+      times,
+      errors,
+      seconds: elapsedSeconds,
+    } = await loadServer(servedDataset, lookups, connections, seconds);
     const shares = [0.5, 0.95, 0.99].map((share) => quantileOf(times, share).toFixed(1));
-    const rate = (times.length / took.seconds).toFixed(0);
+    const rate = (times.length / elapsedSeconds).toFixed(0);
     lines.push(`| ${connections} | ${rate} | ${shares.join(' | ')} | ${errors} |`);
     printLine(lines.at(-1)!);
   }
-  const minutes = number('minutes', isQuick ? 0.2 : 10);
-  if (minutes > 0) lines.push('', await measureMemoryGrowth(ready, minutes));
+  const minutes = numberOfFlag('minutes', isQuick ? 0.2 : 10);
+  if (minutes > 0) lines.push('', await measureMemoryGrowth(servedDataset, minutes));
   return lines.join('\n');
 }
 
@@ -89,29 +93,33 @@ async function loadServer(
 }
 
 /** Samples the memory of the API process while eight clients send all queries of the benchmark repeatedly. */
-async function measureMemoryGrowth(ready: ServedDataset, minutes: number): Promise<string> {
-  const pid = ready.server.apiPid();
-  const every = minutes < 2 ? 1 : 10;
-  const samples: number[] = [];
-  const bodies = benchmarkQueries(ready.sample).map(({ request }) => JSON.stringify(request));
+async function measureMemoryGrowth(servedDataset: ServedDataset, minutes: number): Promise<string> {
+  const pid = servedDataset.server.apiPid();
+  const intervalSeconds = minutes < 2 ? 1 : 10;
+  const sampledMb: number[] = [];
+  const bodies = benchmarkQueries(servedDataset.sample).map(({ request }) =>
+    JSON.stringify(request),
+  );
   const endController = new AbortController();
-  const watch = (async () => {
+  const watchEnd = (async () => {
     while (!endController.signal.aborted) {
-      samples.push(residentMb(pid));
-      if (samples.length % 6 === 0) printLine(`memory: ${samples.at(-1)!.toFixed(0)} MB`);
-      await pause(every * 1000, undefined, { signal: endController.signal }).catch(() => undefined);
+      sampledMb.push(residentMb(pid));
+      if (sampledMb.length % 6 === 0) printLine(`memory: ${sampledMb.at(-1)!.toFixed(0)} MB`);
+      await pause(intervalSeconds * 1000, undefined, { signal: endController.signal }).catch(
+        () => undefined,
+      );
     }
   })();
-  const { times, errors } = await loadServer(ready, bodies, 8, minutes * 60);
+  const { times, errors } = await loadServer(servedDataset, bodies, 8, minutes * 60);
   endController.abort();
-  await watch;
-  const second = samples.slice(Math.floor(samples.length / 2));
-  const perMinute = (slopeOf(second) * 60) / every;
-  const [least, most] = [Math.min(...second), Math.max(...second)];
-  const growthText = `${perMinute >= 0 ? '+' : ''}${perMinute.toFixed(1)} MB per minute`;
+  await watchEnd;
+  const secondHalf = sampledMb.slice(Math.floor(sampledMb.length / 2));
+  const growthPerMinute = (slopeOf(secondHalf) * 60) / intervalSeconds;
+  const [least, most] = [Math.min(...secondHalf), Math.max(...secondHalf)];
+  const growthText = `${growthPerMinute >= 0 ? '+' : ''}${growthPerMinute.toFixed(1)} MB per minute`;
   return (
     `Memory of the API process over ${minutes} minutes of all questions of the table at 8 connections ` +
-    `(${times.length} answers, ${errors} errors, a sample every ${every} s): in the second half between ` +
+    `(${times.length} answers, ${errors} errors, a sample every ${intervalSeconds} s): in the second half between ` +
     `${least.toFixed(0)} and ${most.toFixed(0)} MB, ${(most / least).toFixed(2)} times; trend ${growthText}.`
   );
 }
@@ -128,8 +136,11 @@ function slopeOf(values: readonly number[]): number {
   return below === 0 ? 0 : above / below;
 }
 
-function quantileOf(sorted: readonly number[], share: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+function quantileOf(sortedValues: readonly number[], share: number): number {
+  return (
+    sortedValues[Math.min(sortedValues.length - 1, Math.floor(share * sortedValues.length))] ??
+    Number.NaN
+  );
 }
 
 function printLine(text: string): void {

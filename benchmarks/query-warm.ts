@@ -28,24 +28,24 @@ export interface WarmTables {
 
 /** Measures all queries on engines that have answered each of them many times. */
 export async function measureWarm(dataset: QueryDataset): Promise<WarmTables> {
-  const all = benchmarkQueries(dataset.sample);
+  const allQueries = benchmarkQueries(dataset.sample);
   const enginesToCompare = comparedEngines(dataset);
   const openedEngines: OpenedEngine[] = [];
   try {
     for (const engine of enginesToCompare) openedEngines.push(await engine.open());
-    const enginesAsked = (query: BenchmarkQuery): readonly (OpenedEngine | null)[] =>
-      enginesToCompare.map((engine, i) => (engine.answers(query) ? openedEngines[i]! : null));
+    const enginesFor = (query: BenchmarkQuery): readonly (OpenedEngine | null)[] =>
+      enginesToCompare.map((engine, i) => (engine.canRun(query) ? openedEngines[i]! : null));
     const timer = new QueryTimer();
-    await timer.warmAll(all, enginesAsked);
+    await timer.warmAll(allQueries, enginesFor);
     const title = `${dataset.records.toLocaleString('en-US')} records, warm`;
-    const usual = isLarge(dataset.records) ? 1.2 : 1;
+    const usualMaxRatio = isLarge(dataset.records) ? 1.2 : 1;
     const table = await measureQueryTable(
       title,
-      all,
-      ({ bar }) => bar ?? usual,
-      (query) => timer.timeQuery(query, enginesAsked(query)),
+      allQueries,
+      ({ maxRatio }) => maxRatio ?? usualMaxRatio,
+      (query) => timer.timeQuery(query, enginesFor(query)),
     );
-    const words = await measureWordSearches(timer, openedEngines[0]!, all, table.times);
+    const words = await measureWordSearches(timer, openedEngines[0]!, allQueries, table.times);
     table.lines.push(...memoryRows(openedEngines, dataset.records));
     return { queries: table, words };
   } finally {
@@ -61,28 +61,28 @@ export class QueryTimer {
 
   /** Sends all queries to their engines in turn, until the engines are warm. */
   async warmAll(
-    all: readonly BenchmarkQuery[],
-    enginesAsked: (query: BenchmarkQuery) => readonly (OpenedEngine | null)[],
+    allQueries: readonly BenchmarkQuery[],
+    enginesFor: (query: BenchmarkQuery) => readonly (OpenedEngine | null)[],
   ): Promise<void> {
     for (let pass = 0; pass < warmupPasses; pass++)
-      for (const query of all)
-        for (const engine of enginesAsked(query)) if (engine) await this.warm(engine, query);
+      for (const query of allQueries)
+        for (const engine of enginesFor(query)) if (engine) await this.warm(engine, query);
   }
 
   /** Sends a query once, unless the engine has worked on it for long enough. A failure is ignored, because `timeQuery` reports it. */
   async warm(engine: OpenedEngine, query: BenchmarkQuery): Promise<void> {
     const key = `${engine.name}: ${query.name}`;
-    const before = this.#spentMs.get(key) ?? 0;
-    if (before >= enoughTimeMs) return;
+    const spentMs = this.#spentMs.get(key) ?? 0;
+    if (spentMs >= enoughTimeMs) return;
     const elapsedMs = await engine.ask(this.#renew(query)).then(
       ({ ms }) => ms,
       () => Infinity,
     );
-    this.#spentMs.set(key, before + elapsedMs);
+    this.#spentMs.set(key, spentMs + elapsedMs);
   }
 
   #renew(query: BenchmarkQuery): BenchmarkQuery {
-    return query.renewed?.(this.#renewals++) ?? query;
+    return query.renew?.(this.#renewals++) ?? query;
   }
 
   /** Returns the median times of the engines, which are asked in turn. */
@@ -95,18 +95,18 @@ export class QueryTimer {
       for (const engine of askedEngines) await this.warm(engine, query);
     const engineTimes = engines.map((): number[] => []);
     for (let run = 0; run < measuredRuns; run++) {
-      const asked = this.#renew(query);
+      const renewedQuery = this.#renew(query);
       const answers = [];
       for (const [i, engine] of engines.entries()) {
         if (engine === null) continue;
         const key = `${engine.name}: ${query.name}`;
         const spentMs = this.#spentMs.get(key) ?? 0;
         if (run >= minRuns && spentMs >= enoughTimeMs) continue;
-        const answer = await engine.ask(asked);
+        const answer = await engine.ask(renewedQuery);
         engineTimes[i]!.push(answer.ms);
         this.#spentMs.set(key, spentMs + answer.ms);
         answers.push(answer);
-        if (run === 0) checkAgreement(asked, answers[0]!, engine.name, answer);
+        if (run === 0) checkAgreement(renewedQuery, answers[0]!, engine.name, answer);
       }
     }
     return engineTimes.map((each) => (each.length === 0 ? null : median(each)));
@@ -114,32 +114,37 @@ export class QueryTimer {
 }
 
 /** Returns the query for the words of another query in the only field that contains them. */
-function inOneField({ renewed, ...query }: BenchmarkQuery, name: string): BenchmarkQuery {
+function queryInOneField({ renew, ...query }: BenchmarkQuery, name: string): BenchmarkQuery {
   return {
     ...query,
     name,
-    request: query.inOneField!,
-    ...(renewed && { renewed: (number) => inOneField(renewed(number), name) }),
+    request: query.oneFieldRequest!,
+    ...(renew && { renew: (number) => queryInOneField(renew(number), name) }),
   };
 }
 
 /** Compares queries for words in any field with the same words in the field that contains them. */
 async function measureWordSearches(
   timer: QueryTimer,
-  ours: OpenedEngine,
-  all: readonly BenchmarkQuery[],
+  strandlake: OpenedEngine,
+  allQueries: readonly BenchmarkQuery[],
   times: ReadonlyMap<string, number>,
 ): Promise<readonly ResultLine[]> {
   const lines: ResultLine[] = [];
-  for (const query of all) {
+  for (const query of allQueries) {
     const { name } = query;
     const anywhereMs = times.get(name);
-    if (query.inOneField === undefined || anywhereMs === undefined) continue;
+    if (query.oneFieldRequest === undefined || anywhereMs === undefined) continue;
     const line = lineOrFailure(name, async () => {
-      const oneField = inOneField(query, `${name}, in one field`);
-      for (let pass = 0; pass < warmupPasses; pass++) await timer.warm(ours, oneField);
-      const [oneFieldMs] = await timer.timeQuery(oneField, [ours]);
-      checkAgreement(query, await ours.ask(query), 'one field', await ours.ask(oneField));
+      const oneField = queryInOneField(query, `${name}, in one field`);
+      for (let pass = 0; pass < warmupPasses; pass++) await timer.warm(strandlake, oneField);
+      const [oneFieldMs] = await timer.timeQuery(oneField, [strandlake]);
+      checkAgreement(
+        query,
+        await strandlake.ask(query),
+        'one field',
+        await strandlake.ask(oneField),
+      );
       return {
         question: name,
         ours: `${anywhereMs.toFixed(1)} ms`,
@@ -158,19 +163,19 @@ async function measureWordSearches(
  * larger dataset, the settings limit the memory.
  */
 function memoryRows(engines: readonly OpenedEngine[], records: number): readonly string[] {
-  const peaks = engines.map(({ pid }) => peakResidentMb(pid));
-  const now = engines.map(({ pid }) => residentMb(pid));
+  const peakMb = engines.map(({ pid }) => peakResidentMb(pid));
+  const currentMb = engines.map(({ pid }) => residentMb(pid));
   const { apiMemoryMb, queryCacheMb } = parseConfig([], process.env);
   const allowedMb = apiMemoryMb + queryCacheMb;
-  const [against, limit, name] = isLarge(records)
+  const [comparedMb, limit, name] = isLarge(records)
     ? [allowedMb, 1.25, `of the settings, ${allowedMb} MB`]
-    : [peaks[1]!, 1.5, 'of DuckDB'];
-  const ratio = peaks[0]! / against;
+    : [peakMb[1]!, 1.5, 'of DuckDB'];
+  const ratio = peakMb[0]! / comparedMb;
   const valuesText = (values: readonly number[]): string =>
     values.map((mb) => mb.toFixed(0)).join(' | ');
   const verdict = `${ratio.toFixed(2)} | ${limit} ${name} | ${ratio <= limit ? 'kept' : 'missed'}`;
   return [
-    `| peak memory of the process, MB | ${valuesText(peaks)} | ${verdict} |`,
-    `| memory after all questions, MB | ${valuesText(now)} | - | - | |`,
+    `| peak memory of the process, MB | ${valuesText(peakMb)} | ${verdict} |`,
+    `| memory after all questions, MB | ${valuesText(currentMb)} | - | - | |`,
   ];
 }

@@ -31,7 +31,8 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
   const isAll = flags.has('--all');
   const isOther = flags.has('--throughput') || flags.has('--commits');
   const selectedParts = benchmarkParts.filter((part) => flags.has(`--${part}`));
-  const number = (name: string, usual: number): number => numbersOfFlag(flags, name)[0] ?? usual;
+  const numberOfFlag = (name: string, usual: number): number =>
+    numbersOfFlag(flags, name)[0] ?? usual;
   const write = (name: string, text: string): void => {
     if (flags.has('--write')) writeResult(name, text);
   };
@@ -44,23 +45,23 @@ export async function runQueries(flags: ReadonlySet<string>): Promise<void> {
     });
   }
   const { DuckDB = '' } = versions;
-  const otherTable = (name: string, table: string): void => {
+  const writeOtherTable = (name: string, table: string): void => {
     const text = `${table}\n\n${machineText({ DuckDB })}`;
     process.stdout.write(`${text}\n`);
     write(name, text);
   };
   if (isAll || flags.has('--throughput')) {
     const dataset = await prepareQueryDataset(chosenSizes[0]!, isFresh && !isAll);
-    otherTable('query-throughput', await measureThroughput(dataset, number, isQuick));
+    writeOtherTable('query-throughput', await measureThroughput(dataset, numberOfFlag, isQuick));
   }
   if (isAll || flags.has('--commits'))
-    otherTable('query-commits', await measureCommits(number, isQuick));
+    writeOtherTable('query-commits', await measureCommits(numberOfFlag, isQuick));
 }
 
 /** Prints the tables of all sizes; `write` is called with all tables so far after each new table. */
 async function compareEngines(
   sizesToCompare: readonly number[],
-  wanted: ReadonlySet<BenchmarkPart>,
+  wantedParts: ReadonlySet<BenchmarkPart>,
   isFresh: boolean,
   write: (text: string) => void,
 ): Promise<void> {
@@ -74,18 +75,18 @@ async function compareEngines(
   for (const records of sizesToCompare) {
     const size = `${records.toLocaleString('en-US')} records`;
     const dataset = await prepareQueryDataset(records, isFresh);
-    const warm = wanted.has('warm') ? await measureWarm(dataset) : undefined;
+    const warm = wantedParts.has('warm') ? await measureWarm(dataset) : undefined;
     if (warm) add(warm.queries.lines.join('\n'));
-    const cold = wanted.has('cold') ? await measureCold(dataset) : undefined;
+    const cold = wantedParts.has('cold') ? await measureCold(dataset) : undefined;
     if (cold) add(cold.lines.join('\n'));
     const otherRows = [
       ...(warm?.words ?? []),
-      ...(wanted.has('export')
+      ...(wantedParts.has('export')
         ? [await lineOrFailure('CSV export of all records', () => measureExport(dataset))]
         : []),
     ];
     if (otherRows.length > 0) add(`**${size}, words and export**\n\n${markdownTable(otherRows)}`);
-    if (!wanted.has('growth') || sizesToCompare.length === 1) continue;
+    if (!wantedParts.has('growth') || sizesToCompare.length === 1) continue;
     results.push(
       warm && cold
         ? { dataset, warm: warm.queries.times, cold: cold.times }
@@ -94,12 +95,14 @@ async function compareEngines(
   }
   const [small, ...larger] = results;
   for (const large of larger) {
-    const [of, than] = [large, small!].map(({ dataset }) =>
+    const [largeText, smallText] = [large, small!].map(({ dataset }) =>
       dataset.records.toLocaleString('en-US'),
     );
-    add(`**${of} records against ${than}**\n\n${markdownTable(growthLines(large, small!))}`);
+    add(
+      `**${largeText} records against ${smallText}**\n\n${markdownTable(growthLines(large, small!))}`,
+    );
   }
-  if (wanted.has('start')) {
+  if (wantedParts.has('start')) {
     const line = await lineOrFailure('first page of the bundled ClinVar', measureFirstPage);
     add(`**After a start**\n\n${markdownTable([line])}`);
   }

@@ -1,5 +1,5 @@
 /** A generator of pseudo-random numbers (mulberry32). */
-export interface Random {
+export interface RandomGenerator {
   /** The next number in [0, 1). */
   next(): number;
   /** Integer in [0, limit). A larger `skew` makes small integers more frequent. */
@@ -8,7 +8,7 @@ export interface Random {
 }
 
 /** Returns a generator whose sequence depends only on the seed. */
-export function seededRandom(seed: number): Random {
+export function seededRandom(seed: number): RandomGenerator {
   let state = seed >>> 0;
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -52,21 +52,21 @@ export interface BenchServer {
   call(method: string, path: string, body?: object): Promise<ServerAnswer>;
   /** Uploads a file to the first user's vault; returns the object's id. */
   upload(file: string): Promise<number>;
-  newDataset(name: string): Promise<number>;
+  createDataset(name: string): Promise<number>;
   /** Imports an uploaded file; returns the seconds from the request until a query counts `records`. */
   import(
     datasetId: number,
     objectId: number,
     records: number,
     readerParams?: Readonly<Record<string, unknown>>,
-    more?: Readonly<Record<string, unknown>>,
+    importParams?: Readonly<Record<string, unknown>>,
   ): Promise<number>;
   /** Resolves when no task has waited or run for two seconds, that is, when background work has ended. */
-  idle(): Promise<void>;
+  waitUntilIdle(): Promise<void>;
   /**
    * Returns the peak of the summed memory of API and worker process since the previous call, in MB. Sampling begins with the first call.
    */
-  peakMb(): number;
+  takePeakMb(): number;
   /** Processor time of API and worker process since their start, in seconds. */
   cpuSeconds(): number;
   stop(): Promise<void>;
@@ -109,7 +109,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
     throw error;
   });
   const apiPid = (): number => childrenOf(child.pid ?? 0)[0] ?? 0;
-  let memory: ReturnType<typeof watchMemory> | undefined;
+  let memoryWatch: ReturnType<typeof watchMemory> | undefined;
 
   async function call(method: string, path: string, body?: object): Promise<ServerAnswer> {
     const response = await fetch(origin + path, {
@@ -123,7 +123,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
     return JSON.parse(text) as ServerAnswer;
   }
 
-  async function personalVault(): Promise<number | undefined> {
+  async function fetchPersonalVaultId(): Promise<number | undefined> {
     return (await call('GET', '/v2/vaults?vault_type=user')).data[0]?.id;
   }
 
@@ -139,7 +139,7 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
       const md5 = createHash('md5');
       for await (const piece of createReadStream(file)) md5.update(piece as Buffer);
       const object = await call('POST', '/v2/objects', {
-        vault_id: await personalVault(),
+        vault_id: await fetchPersonalVaultId(),
         object_type: 'file',
         filename: basename(file),
         size: bytes.size,
@@ -154,17 +154,21 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
         throw new Error(`upload: ${uploadAnswer.status} ${await uploadAnswer.text()}`);
       return object.id;
     },
-    async newDataset(name) {
-      const body = { vault_id: await personalVault(), object_type: 'dataset', filename: name };
+    async createDataset(name) {
+      const body = {
+        vault_id: await fetchPersonalVaultId(),
+        object_type: 'dataset',
+        filename: name,
+      };
       return (await call('POST', '/v2/objects', body)).id;
     },
-    async import(datasetId, objectId, records, readerParams, more) {
+    async import(datasetId, objectId, records, readerParams, importParams) {
       const from = performance.now();
       const { id } = await call('POST', '/v2/dataset_imports', {
         dataset_id: datasetId,
         object_id: objectId,
         ...(readerParams && { reader_params: readerParams }),
-        ...more,
+        ...importParams,
       });
       for (;;) {
         const { status, error_message } = await call('GET', `/v2/dataset_imports/${id}`);
@@ -178,20 +182,21 @@ export async function startServer(options: StartOptions = {}): Promise<BenchServ
       if (total !== records) throw new Error(`${total} of ${records} records are there`);
       return seconds;
     },
-    async idle() {
+    async waitUntilIdle() {
       const classes = 'class=interactive,standard,background'; // compactions are background tasks
-      for (let quiet = 0; quiet < 3;) {
-        let busyTasks = 0;
+      for (let quietPolls = 0; quietPolls < 3;) {
+        let busyTaskCount = 0;
         for (const status of ['pending', 'queued', 'running'])
-          busyTasks += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`)).total;
-        quiet = busyTasks === 0 ? quiet + 1 : 0;
-        if (quiet < 3) await pause(1000);
+          busyTaskCount += (await call('GET', `/v2/tasks?status=${status}&${classes}&limit=1`))
+            .total;
+        quietPolls = busyTaskCount === 0 ? quietPolls + 1 : 0;
+        if (quietPolls < 3) await pause(1000);
       }
     },
-    peakMb: () => (memory ??= watchMemory(child.pid ?? 0)).peakMb(),
+    takePeakMb: () => (memoryWatch ??= watchMemory(child.pid ?? 0)).takePeakMb(),
     cpuSeconds: () => sumOf(descendantPids(child.pid ?? 0).map(cpuSecondsOf)),
     async stop() {
-      memory?.stop();
+      memoryWatch?.stop();
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
       process.removeListener('exit', end);
@@ -216,7 +221,7 @@ async function waitForServer(
 }
 
 /** Samples the resident memory of all descendants (Linux): the API and the worker process are children of the supervisor. */
-function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
+function watchMemory(supervisor: number): { takePeakMb(): number; stop(): void } {
   let peakKb = 0;
   let processes: readonly number[] = [];
   let sampleCount = 0;
@@ -226,7 +231,7 @@ function watchMemory(supervisor: number): { peakMb(): number; stop(): void } {
     peakKb = Math.max(peakKb, sumOf(processes.map(residentKb)));
   }, 25);
   return {
-    peakMb() {
+    takePeakMb() {
       const mb = peakKb / 1024;
       peakKb = 0;
       return mb;

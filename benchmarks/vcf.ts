@@ -10,7 +10,7 @@ import {
   sampleColumns,
   type VcfFieldDefinition,
 } from './peers/columns.js';
-import { type Random, seededRandom } from './random.js';
+import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_261_123;
 
@@ -94,25 +94,25 @@ export const vcfSamplesFormat: Format = {
  */
 function* vcfLines({ fixture, info, format }: VcfFixture, records: number): Generator<string> {
   const bytes = readFileSync(`test/fixtures/vcf/${fixture}`);
-  const all = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
-  const names = all.find((line) => line.startsWith('#CHROM'))!.split('\t');
+  const allLines = (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n');
+  const names = allLines.find((line) => line.startsWith('#CHROM'))!.split('\t');
   yield '##fileformat=VCFv4.2\n##reference=GRCh37\n';
-  for (const [name, millions] of chromosomes)
-    yield `##contig=<ID=${name},length=${Math.round(millions * 1e6)}>\n`;
-  for (const definition of all.filter((text) => text.startsWith('##FILTER=')))
+  for (const [name, megabases] of chromosomes)
+    yield `##contig=<ID=${name},length=${Math.round(megabases * 1e6)}>\n`;
+  for (const definition of allLines.filter((text) => text.startsWith('##FILTER=')))
     yield `${definition}\n`;
   for (const { id, number, type } of info)
     yield `##INFO=<ID=${id},Number=${number},Type=${type},Description="${id} of the record">\n`;
   for (const { id, number, type } of format)
     yield `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="${id} of a sample">\n`;
   yield `${names.slice(0, format.length === 0 ? 8 : undefined).join('\t')}\n`;
-  const real = all
+  const realRows = allLines
     .filter((line) => !line.startsWith('#'))
     .map((line) => line.split('\t'))
     .filter(([, , , , alt = '']) => /^[ACGT]+$/.test(alt));
   const random = seededRandom(seed);
-  const millions = chromosomes.reduce((sum, [, size]) => sum + size, 0);
-  const step = (millions * 1e6) / Math.max(1, records);
+  const genomeMegabases = chromosomes.reduce((sum, [, size]) => sum + size, 0);
+  const step = (genomeMegabases * 1e6) / Math.max(1, records);
   for (let row = 0, chromosome = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(random.next() * 1.9 * step);
     const [name, size] = chromosomes[chromosome]!;
@@ -120,7 +120,7 @@ function* vcfLines({ fixture, info, format }: VcfFixture, records: number): Gene
       chromosome++;
       position = 1;
     }
-    yield vcfLine(random.pick(real), name, position, info, format, random);
+    yield vcfLine(random.pick(realRows), name, position, info, format, random);
   }
 }
 
@@ -130,11 +130,12 @@ function vcfLine(
   position: number,
   info: readonly VcfFieldDefinition[],
   format: readonly VcfFieldDefinition[],
-  random: Random,
+  random: RandomGenerator,
 ): string {
-  const [, , id = '.', ref, alt, qual = '.', filter, text = '', keys = '', ...values] = cells;
+  const [, , id = '.', ref, alt, qual = '.', filter, infoText = '', formatText = '', ...callTexts] =
+    cells;
   const wantedKeys = new Map(info.map((key) => [key.id, key]));
-  const items = text.split(';').flatMap((item) => {
+  const items = infoText.split(';').flatMap((item) => {
     const [key = '', value = ''] = item.split('=');
     const wantedKey = wantedKeys.get(key);
     return wantedKey === undefined ? [] : [`${key}=${varyValue(wantedKey, value, random)}`];
@@ -147,19 +148,19 @@ function vcfLine(
     alt,
     randomizeDigits(qual, random),
   ];
-  const start = `${[...fixedFields, filter, items.join(';')].join('\t')}`;
-  if (format.length === 0) return `${start}\n`;
-  const places = format.map(({ id: key }) => keys.split(':').indexOf(key));
-  const calls = values.map((value) => {
-    const parts = value.split(':');
+  const siteText = `${[...fixedFields, filter, items.join(';')].join('\t')}`;
+  if (format.length === 0) return `${siteText}\n`;
+  const keyIndexes = format.map(({ id: key }) => formatText.split(':').indexOf(key));
+  const calls = callTexts.map((value) => {
+    const callValues = value.split(':');
     return format
-      .map((key, i) => varyValue(key, parts[places[i]!] ?? '.', random))
+      .map((key, i) => varyValue(key, callValues[keyIndexes[i]!] ?? '.', random))
       .join(':')
       .replace(/(:\.)+$/, '');
   });
-  return `${start}\t${format.map(({ id: key }) => key).join(':')}\t${calls.join('\t')}\n`;
+  return `${siteText}\t${format.map(({ id: key }) => key).join(':')}\t${calls.join('\t')}\n`;
 }
 
-function varyValue({ type }: VcfFieldDefinition, value: string, random: Random): string {
+function varyValue({ type }: VcfFieldDefinition, value: string, random: RandomGenerator): string {
   return type === 'String' ? value : randomizeDigits(value, random);
 }

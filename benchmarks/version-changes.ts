@@ -17,7 +17,7 @@ export interface VersionsSetup {
   readonly connections: HttpConnectionPool;
   readonly records: number;
   /** The number of records that a delete names. */
-  readonly few: number;
+  readonly fewRecords: number;
   /** The ids of all records, in random order. */
   readonly ids: readonly string[];
   readonly folder: string;
@@ -32,12 +32,18 @@ export async function writeUpsertFile(setup: VersionsSetup, run: number): Promis
 }
 
 /**
- * Writes a file of the ids of random records, in random order, as JSON lines; up to `records / few` consecutive runs name different
+ * Writes a file of the ids of random records, in random order, as JSON lines; up to `records / fewRecords` consecutive runs name different
  * records.
  */
-export function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, more = ''): string {
-  const first = (run * few) % ids.length;
-  const lines = ids.slice(first, first + few).map((id) => `{"_id":"${id}"${more}}\n`);
+export function writeIdFile(
+  { folder, fewRecords, ids }: VersionsSetup,
+  run: number,
+  otherMembers = '',
+): string {
+  const first = (run * fewRecords) % ids.length;
+  const lines = ids
+    .slice(first, first + fewRecords)
+    .map((id) => `{"_id":"${id}"${otherMembers}}\n`);
   const file = join(folder, `ids-${run}.json`);
   writeFileSync(file, lines.join(''));
   return file;
@@ -47,16 +53,16 @@ export function writeIdFile({ folder, few, ids }: VersionsSetup, run: number, mo
 export async function changeRecords(
   { server, datasetId }: VersionsSetup,
   objectId: number,
-  left: number,
+  recordsLeft: number,
   mode: 'delete' | 'upsert',
   idFields?: readonly string[],
 ): Promise<number> {
-  const more = { commit_mode: mode, ...(idFields && { id_fields: idFields }) };
+  const importParams = { commit_mode: mode, ...(idFields && { id_fields: idFields }) };
   flushWrites();
-  return server.import(datasetId, objectId, left, undefined, more);
+  return server.import(datasetId, objectId, recordsLeft, undefined, importParams);
 }
 
-export async function fetchLastCommit(server: BenchServer, datasetId: number): Promise<number> {
+export async function fetchLastCommitId(server: BenchServer, datasetId: number): Promise<number> {
   const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=1`);
   return data[0]!.id;
 }
@@ -80,13 +86,13 @@ export function resultLineOfChange(
   theirs: readonly number[],
   limit: number | null,
 ): ResultLine {
-  const [mine, other] = [median(ours), median(theirs)];
-  process.stderr.write(`${question}: ${timeText(mine)}, ${peer} ${timeText(other)}\n`);
+  const [ourMedian, theirMedian] = [median(ours), median(theirs)];
+  process.stderr.write(`${question}: ${timeText(ourMedian)}, ${peer} ${timeText(theirMedian)}\n`);
   return {
     question,
-    ours: timeText(mine),
-    peer: `${peer} ${timeText(other)}`,
-    ratio: mine / other,
+    ours: timeText(ourMedian),
+    peer: `${peer} ${timeText(theirMedian)}`,
+    ratio: ourMedian / theirMedian,
     limit,
   };
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { ResultLine } from './table.js';
 import {
   changeRecords,
-  fetchLastCommit,
+  fetchLastCommitId,
   measuredRuns,
   measureSeconds,
   resultLineOfChangeAfterWarmup,
@@ -19,12 +19,12 @@ const onVariant = 'ON k.variant = g.variant';
  * table with a unique index on the field, which is dropped at the end.
  */
 export async function measureKeyedChanges(setup: VersionsSetup): Promise<readonly ResultLine[]> {
-  const { duckdb, few } = setup;
+  const { duckdb, fewRecords } = setup;
   await duckdb.run('CREATE TABLE k AS FROM t');
   await duckdb.run('CREATE UNIQUE INDEX variants ON k (variant)');
   await duckdb.run('CHECKPOINT');
   const lines = [
-    await upsertLine(setup, few),
+    await upsertLine(setup, fewRecords),
     await deleteLine(setup),
     await upsertLine(setup, 100),
   ];
@@ -38,9 +38,10 @@ async function upsertLine(setup: VersionsSetup, count: number): Promise<ResultLi
   const values = 'gene = g.gene, significance = g.significance, depth = g.depth, frequency = g.frequency, remark = g.remark'; // prettier-ignore
   const [ours, theirs]: [number[], number[]] = [[], []];
   // Records that no earlier row has made DuckDB insert again: of 5 million, those from 3.7 and from 4.1 million on.
-  const firstRun = count === setup.few ? 37 : 41_000;
+  const firstRun = count === setup.fewRecords ? 37 : 41_000;
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
-    const file = await writeKeyFile({ ...setup, few: count }, firstRun + run, '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)'); // prettier-ignore
+    const columns = '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)';
+    const file = await writeKeyFile({ ...setup, fewRecords: count }, firstRun + run, columns);
     const objectId = await server.upload(file);
     ours.push(await changeRecords(setup, objectId, records, 'upsert', idFields));
     theirs.push(await measureSeconds(() => duckdb.run(`MERGE INTO k USING (FROM read_json('${file}')) AS g ${onVariant} WHEN MATCHED THEN UPDATE SET ${values}`))); // prettier-ignore
@@ -50,18 +51,19 @@ async function upsertLine(setup: VersionsSetup, count: number): Promise<ResultLi
 }
 
 async function deleteLine(setup: VersionsSetup): Promise<ResultLine> {
-  const { server, duckdb, records, few } = setup;
+  const { server, duckdb, records, fewRecords } = setup;
   const [ours, theirs]: [number[], number[]] = [[], []];
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
     const file = await writeKeyFile(setup, 61 + run, 'variant');
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT k.* FROM k SEMI JOIN read_json('${file}') AS g ${onVariant}`); // prettier-ignore
     const objectId = await server.upload(file);
-    ours.push(await changeRecords(setup, objectId, records - few, 'delete', idFields));
+    ours.push(await changeRecords(setup, objectId, records - fewRecords, 'delete', idFields));
     theirs.push(await measureSeconds(() => duckdb.run(`DELETE FROM k USING read_json('${file}') AS g WHERE k.variant = g.variant`))); // prettier-ignore
     await duckdb.run('INSERT INTO k FROM gone');
     await rollBackLastCommit(setup);
   }
-  return resultLineOfChangeAfterWarmup(`delete of ${few.toLocaleString('en-US')} records by variant`, ours, 'DuckDB DELETE', theirs, 0.5); // prettier-ignore
+  const question = `delete of ${fewRecords.toLocaleString('en-US')} records by variant`;
+  return resultLineOfChangeAfterWarmup(question, ours, 'DuckDB DELETE', theirs, 0.5);
 }
 
 /** Writes a file of random records, with the given columns, in random order, as JSON lines. */
@@ -76,5 +78,5 @@ export async function writeKeyFile(
 }
 
 async function rollBackLastCommit({ server, datasetId }: VersionsSetup): Promise<void> {
-  await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
+  await server.call('POST', `/v2/dataset_commits/${await fetchLastCommitId(server, datasetId)}/rollback`); // prettier-ignore
 }

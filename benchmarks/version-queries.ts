@@ -3,7 +3,7 @@ import type { BenchServer } from './server.js';
 import type { ResultLine } from './table.js';
 import {
   changeRecords,
-  fetchLastCommit,
+  fetchLastCommitId,
   measureSeconds,
   resultLineOfChange,
   writeIdFile,
@@ -24,15 +24,15 @@ const restMs = 7_000;
 
 /** Waits until all merges have ended, those included that begin when the dataset has had no commit for some time. */
 async function waitForRest(server: BenchServer): Promise<void> {
-  await server.idle();
+  await server.waitUntilIdle();
   await pause(restMs);
-  await server.idle();
+  await server.waitUntilIdle();
 }
 
 /** A version of a dataset: the one after a commit, or else the newest. */
 interface MeasuredVersion {
   readonly datasetId: number;
-  readonly commit?: number;
+  readonly commitId?: number;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function measureQueries(
   unchangedId: number,
   what: 'deletes' | 'upserts',
 ): Promise<readonly ResultLine[]> {
-  const { server, datasetId, records, few } = setup;
+  const { server, datasetId, records, fewRecords } = setup;
   const requests: readonly (readonly [name: string, request: object])[] = [
     ['first page', {}],
     ['filter', { filters: [['depth__gt', 50], ['significance', 'Pathogenic']] }], // prettier-ignore
@@ -55,31 +55,38 @@ export async function measureQueries(
     ['sorted', { ordering: '-frequency', limit: 10 }],
   ];
   await waitForRest(server);
-  const earlierCommit = await fetchLastCommit(server, datasetId);
-  let middleCommit = earlierCommit;
+  const earlierCommitId = await fetchLastCommitId(server, datasetId);
+  let middleCommitId = earlierCommitId;
   for (let run = 0; run < consecutiveChanges; run++) {
     if (what === 'upserts') {
       const objectId = await server.upload(await writeUpsertFile(setup, 70 + run));
       await changeRecords(setup, objectId, records, 'upsert');
     } else {
       const objectId = await server.upload(writeIdFile(setup, 100 + run));
-      await changeRecords(setup, objectId, records - (run + 1) * few, 'delete');
+      await changeRecords(setup, objectId, records - (run + 1) * fewRecords, 'delete');
     }
-    if (run + 1 === consecutiveChanges / 2) middleCommit = await fetchLastCommit(server, datasetId);
+    if (run + 1 === consecutiveChanges / 2)
+      middleCommitId = await fetchLastCommitId(server, datasetId);
   }
   await waitForRest(server);
-  const [after, unchanged, earlier, middle] = await measureRequestsByVersion(setup, requests, [
-    { datasetId },
-    { datasetId: unchangedId },
-    { datasetId, commit: earlierCommit },
-    ...(what === 'upserts' ? [{ datasetId, commit: middleCommit }] : []),
-  ]);
+  const [timesAfter, unchangedTimes, earlierTimes, middleTimes] = await measureRequestsByVersion(
+    setup,
+    requests,
+    [
+      { datasetId },
+      { datasetId: unchangedId },
+      { datasetId, commitId: earlierCommitId },
+      ...(what === 'upserts' ? [{ datasetId, commitId: middleCommitId }] : []),
+    ],
+  );
   const peerOfEarlier = what === 'upserts' ? 'newest' : 'unchanged dataset';
-  const timesOfPeer = what === 'upserts' ? after! : unchanged!;
+  const timesOfPeer = what === 'upserts' ? timesAfter! : unchangedTimes!;
   return requests.flatMap(([name], i) => [
-    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${few.toLocaleString('en-US')}`, after![i]!, 'unchanged dataset', unchanged![i]!, 1.3), // prettier-ignore
-    resultLineOfChange(`${name}, as of the version before the ${what}`, earlier![i]!, peerOfEarlier, timesOfPeer[i]!, 1.2), // prettier-ignore
-    ...(middle ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, middle[i]!, 'newest', after![i]!, 1.2)] : []), // prettier-ignore
+    resultLineOfChange(`${name}, after ${consecutiveChanges} ${what} of ${fewRecords.toLocaleString('en-US')}`, timesAfter![i]!, 'unchanged dataset', unchangedTimes![i]!, 1.3), // prettier-ignore
+    resultLineOfChange(`${name}, as of the version before the ${what}`, earlierTimes![i]!, peerOfEarlier, timesOfPeer[i]!, 1.2), // prettier-ignore
+    ...(middleTimes
+      ? [resultLineOfChange(`${name}, as of the version after half of the ${what}`, middleTimes[i]!, 'newest', timesAfter![i]!, 1.2)] // prettier-ignore
+      : []),
   ]);
 }
 
@@ -88,19 +95,19 @@ export async function measureQueries(
  * on. DuckDB replaces the records by the earlier ones again.
  */
 export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLine> {
-  const { server, datasetId, duckdb, few } = setup;
+  const { server, datasetId, duckdb, fewRecords } = setup;
   const { data } = await server.call('GET', `/v2/datasets/${datasetId}/commits?limit=${rollbackRuns}`); // prettier-ignore
   const ours: number[] = [];
   const theirs: number[] = [];
-  for (const [run, { id: commit }] of data.entries()) {
+  for (const [run, { id: commitId }] of data.entries()) {
     const file = await writeUpsertFile(setup, 70 + consecutiveChanges - 1 - run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     ours.push(
-      await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`)),
+      await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commitId}/rollback`)),
     );
     theirs.push(await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')));
   }
-  return resultLineOfChange(`rollback of the last of ${consecutiveChanges} upserts of ${few.toLocaleString('en-US')}, after a sorting merge`, ours, 'DuckDB INSERT OR REPLACE of the earlier records', theirs, 0.5); // prettier-ignore
+  return resultLineOfChange(`rollback of the last of ${consecutiveChanges} upserts of ${fewRecords.toLocaleString('en-US')}, after a sorting merge`, ours, 'DuckDB INSERT OR REPLACE of the earlier records', theirs, 0.5); // prettier-ignore
 }
 
 /**
@@ -119,8 +126,11 @@ async function measureRequestsByVersion(
     for (const [i, [name, request]] of requests.entries()) {
       for (const turn of versions.keys()) {
         const version = (turn + run + warmupQueryRuns) % versions.length;
-        const { datasetId, commit } = versions[version]!;
-        const body = JSON.stringify({ ...request, ...(commit !== undefined && { as_of: commit }) });
+        const { datasetId, commitId } = versions[version]!;
+        const body = JSON.stringify({
+          ...request,
+          ...(commitId !== undefined && { as_of: commitId }),
+        });
         const from = performance.now();
         const reply = await connections.post(`/v2/datasets/${datasetId}/data`, body);
         if (run >= 0) times[version]![i]!.push((performance.now() - from) / 1000);

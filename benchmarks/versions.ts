@@ -17,7 +17,7 @@ import {
 } from './table.js';
 import {
   changeRecords,
-  fetchLastCommit,
+  fetchLastCommitId,
   measuredRuns,
   measureSeconds,
   resultLineOfChange,
@@ -58,7 +58,7 @@ export async function runVersions(flags: ReadonlySet<string>): Promise<void> {
     const connections = openConnections(server.origin, server.token, 1);
     const fewRecords = Math.min(100_000, records / 50);
     const ids = shuffledIds((await duckdb.runAndReadAll('SELECT _id FROM t')).getRows().map(([id]) => String(id))); // prettier-ignore
-    const setup = { server, datasetId, duckdb, connections, records, few: fewRecords, ids, folder };
+    const setup = { server, datasetId, duckdb, connections, records, fewRecords, ids, folder };
     const linesOfChanges = [
       ...(await measureDeletes(setup)),
       ...(await measureUpserts(setup)),
@@ -95,9 +95,9 @@ async function importFile(
   file: string,
   records: number,
 ): Promise<number> {
-  const datasetId = await server.newDataset(name);
+  const datasetId = await server.createDataset(name);
   await server.import(datasetId, await server.upload(file), records);
-  await server.idle();
+  await server.waitUntilIdle();
   return datasetId;
 }
 
@@ -106,7 +106,7 @@ async function importFile(
  * inserts the deleted records again.
  */
 async function measureDeletes(setup: VersionsSetup): Promise<readonly ResultLine[]> {
-  const { server, datasetId, duckdb, records, few } = setup;
+  const { server, datasetId, duckdb, records, fewRecords } = setup;
   const secondsByStep: Record<'deletes' | 'theirDeletes' | 'rollbacks' | 'theirInserts', number[]> =
     {
       deletes: [],
@@ -118,15 +118,17 @@ async function measureDeletes(setup: VersionsSetup): Promise<readonly ResultLine
     const file = writeIdFile(setup, run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     const objectId = await server.upload(file);
-    secondsByStep.deletes.push(await changeRecords(setup, objectId, records - few, 'delete'));
+    secondsByStep.deletes.push(
+      await changeRecords(setup, objectId, records - fewRecords, 'delete'),
+    );
     secondsByStep.theirDeletes.push(await measureSeconds(() => duckdb.run(`DELETE FROM t USING read_json('${file}') AS g WHERE t._id = g._id`))); // prettier-ignore
-    const commit = await fetchLastCommit(server, datasetId);
-    secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    const commitId = await fetchLastCommitId(server, datasetId);
+    secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commitId}/rollback`))); // prettier-ignore
     secondsByStep.theirInserts.push(
       await measureSeconds(() => duckdb.run('INSERT INTO t FROM gone')),
     );
   }
-  const count = few.toLocaleString('en-US');
+  const count = fewRecords.toLocaleString('en-US');
   return [
     resultLineOfChangeAfterWarmup(`delete of ${count} records by _id`, secondsByStep.deletes, 'DuckDB DELETE', secondsByStep.theirDeletes, 0.5), // prettier-ignore
     resultLineOfChangeAfterWarmup(`rollback of that`, secondsByStep.rollbacks, 'DuckDB INSERT of the same records', secondsByStep.theirInserts, 0.5), // prettier-ignore
@@ -135,7 +137,7 @@ async function measureDeletes(setup: VersionsSetup): Promise<readonly ResultLine
 
 /** Measures upserts of random records, with all fields and with single fields, and their rollbacks; DuckDB restores the earlier records. */
 async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine[]> {
-  const { server, datasetId, duckdb, records, few } = setup;
+  const { server, datasetId, duckdb, records, fewRecords } = setup;
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore
   const insertOrReplace = "INSERT OR REPLACE INTO t BY NAME SELECT *, 'x' AS _commit FROM";
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
@@ -148,19 +150,19 @@ async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine
     secondsByStep.theirWhole.push(
       await measureSeconds(() => duckdb.run(`${insertOrReplace} read_json('${file}')`)),
     );
-    const commit = await fetchLastCommit(server, datasetId);
-    secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commit}/rollback`))); // prettier-ignore
+    const commitId = await fetchLastCommitId(server, datasetId);
+    secondsByStep.rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${commitId}/rollback`))); // prettier-ignore
     secondsByStep.theirRollbacks.push(
       await measureSeconds(() => duckdb.run('INSERT OR REPLACE INTO t FROM gone')),
     );
-    const depths = writeIdFile(setup, 65 + run, ',"depth":7');
+    const depthsFile = writeIdFile(setup, 65 + run, ',"depth":7');
     secondsByStep.field.push(
-      await changeRecords(setup, await server.upload(depths), records, 'upsert'),
+      await changeRecords(setup, await server.upload(depthsFile), records, 'upsert'),
     );
-    secondsByStep.theirField.push(await measureSeconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depths}') AS g WHERE t._id = g._id`))); // prettier-ignore
-    await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
+    secondsByStep.theirField.push(await measureSeconds(() => duckdb.run(`UPDATE t SET depth = g.depth FROM read_json('${depthsFile}') AS g WHERE t._id = g._id`))); // prettier-ignore
+    await server.call('POST', `/v2/dataset_commits/${await fetchLastCommitId(server, datasetId)}/rollback`); // prettier-ignore
   }
-  const count = few.toLocaleString('en-US');
+  const count = fewRecords.toLocaleString('en-US');
   return [
     resultLineOfChangeAfterWarmup(`upsert of ${count} records by _id`, secondsByStep.whole, 'DuckDB INSERT OR REPLACE', secondsByStep.theirWhole, 0.5), // prettier-ignore
     resultLineOfChangeAfterWarmup('rollback of that', secondsByStep.rollbacks, 'DuckDB INSERT OR REPLACE of the earlier records', secondsByStep.theirRollbacks, 0.5), // prettier-ignore
@@ -173,31 +175,34 @@ async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine
  * rollback looks their ids up. DuckDB inserts the deleted records again.
  */
 async function readdingLine(setup: VersionsSetup): Promise<ResultLine> {
-  const { server, datasetId, duckdb, records, few, folder } = setup;
-  const added = join(folder, 'added.json');
-  writeFileSync(added, Array.from({ length: few }, (_, i) => `{"_id":"new-${i}"}\n`).join(''));
-  const addedId = await server.upload(added);
+  const { server, datasetId, duckdb, records, fewRecords, folder } = setup;
+  const addedFile = join(folder, 'added.json');
+  writeFileSync(
+    addedFile,
+    Array.from({ length: fewRecords }, (_, i) => `{"_id":"new-${i}"}\n`).join(''),
+  );
+  const addedObjectId = await server.upload(addedFile);
   const [rollbacks, theirInserts]: [number[], number[]] = [[], []];
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
     const file = writeIdFile(setup, 100 + run);
     await duckdb.run(`CREATE OR REPLACE TABLE gone AS SELECT t.* FROM t SEMI JOIN read_json('${file}') AS g ON t._id = g._id`); // prettier-ignore
     await duckdb.run('DELETE FROM t USING gone AS g WHERE t._id = g._id');
-    await changeRecords(setup, await server.upload(file), records - few, 'delete');
-    const deletion = await fetchLastCommit(server, datasetId);
-    await changeRecords(setup, addedId, records, 'upsert');
-    const upsert = await fetchLastCommit(server, datasetId);
-    rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${deletion}/rollback`))); // prettier-ignore
+    await changeRecords(setup, await server.upload(file), records - fewRecords, 'delete');
+    const deletionId = await fetchLastCommitId(server, datasetId);
+    await changeRecords(setup, addedObjectId, records, 'upsert');
+    const upsertId = await fetchLastCommitId(server, datasetId);
+    rollbacks.push(await measureSeconds(() => server.call('POST', `/v2/dataset_commits/${deletionId}/rollback`))); // prettier-ignore
     theirInserts.push(await measureSeconds(() => duckdb.run('INSERT INTO t FROM gone')));
-    await server.call('POST', `/v2/dataset_commits/${upsert}/rollback`);
+    await server.call('POST', `/v2/dataset_commits/${upsertId}/rollback`);
   }
-  const count = few.toLocaleString('en-US');
+  const count = fewRecords.toLocaleString('en-US');
   return resultLineOfChangeAfterWarmup(`rollback of a delete of ${count} after an upsert that adds as many`, rollbacks, 'DuckDB INSERT of the same records', theirInserts, 0.5); // prettier-ignore
 }
 
 /** Measures the peak memory of the API and worker processes while a fifth of the records is changed, compared with their settings. */
 async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, records } = setup;
-  const many = { ...setup, few: records / 5 };
+  const largeSetup = { ...setup, fewRecords: records / 5 };
   const lines: ResultLine[] = [];
   const changes = [
     ['upsert', '_id'],
@@ -207,18 +212,18 @@ async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
   ] as const;
   for (const [mode, key] of changes) {
     const file = await writeKeyFile(
-      many,
+      largeSetup,
       150,
       `t.${key}${mode === 'upsert' ? ', 7 AS depth' : ''}`,
     );
     const objectId = await server.upload(file);
-    await server.idle();
-    server.peakMb();
-    const left = mode === 'delete' ? records - many.few : records;
-    await changeRecords(setup, objectId, left, mode, key === '_id' ? undefined : [key]);
-    const peakMb = server.peakMb();
-    await server.call('POST', `/v2/dataset_commits/${await fetchLastCommit(server, datasetId)}/rollback`); // prettier-ignore
-    const question = `peak memory, API and worker, ${mode} of ${many.few.toLocaleString('en-US')} records by ${key}`;
+    await server.waitUntilIdle();
+    server.takePeakMb();
+    const recordsLeft = mode === 'delete' ? records - largeSetup.fewRecords : records;
+    await changeRecords(setup, objectId, recordsLeft, mode, key === '_id' ? undefined : [key]);
+    const peakMb = server.takePeakMb();
+    await server.call('POST', `/v2/dataset_commits/${await fetchLastCommitId(server, datasetId)}/rollback`); // prettier-ignore
+    const question = `peak memory, API and worker, ${mode} of ${largeSetup.fewRecords.toLocaleString('en-US')} records by ${key}`;
     process.stderr.write(`${question}: ${peakMb.toFixed(0)} MB\n`);
     lines.push({
       question,
@@ -241,8 +246,8 @@ async function measureArchive({
 }: VersionsSetup): Promise<ResultLine> {
   const setStorageClass = async (storageClass: string): Promise<void> => {
     await server.call('PATCH', `/v2/datasets/${datasetId}`, { storage_class: storageClass });
-    const open = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
-    while ((await server.call('GET', open)).total > 0) await pause(20);
+    const openTasksPath = `/v2/tasks?status=pending,queued,running&target_object_id=${datasetId}`;
+    while ((await server.call('GET', openTasksPath)).total > 0) await pause(20);
   };
   await duckdb.run('DROP TABLE IF EXISTS gone');
   const ourSeconds = await measureSeconds(async () => {
@@ -269,22 +274,23 @@ async function measureAppend({
   duckdb,
   records,
 }: VersionsSetup): Promise<ResultLine> {
-  const added = records / 5;
+  const addedRecords = records / 5;
   const name = `versions-${records}-added.jsonl`;
-  const file = await generateFile(name, () => recordLines(records, added));
-  await server.import(datasetId, await server.upload(file), records + added);
-  await server.idle();
-  const commit = await fetchLastCommit(server, datasetId);
+  const file = await generateFile(name, () => recordLines(records, addedRecords));
+  await server.import(datasetId, await server.upload(file), records + addedRecords);
+  await server.waitUntilIdle();
+  const commitId = await fetchLastCommitId(server, datasetId);
   const segments = segmentsOf(server.data, datasetId).map((path) => `'${path}'`);
-  await duckdb.run(`INSERT INTO t SELECT * FROM read_parquet([${segments.join(', ')}], union_by_name = true) WHERE _commit = '${commit}'`); // prettier-ignore
+  const parquet = `read_parquet([${segments.join(', ')}], union_by_name = true)`;
+  await duckdb.run(`INSERT INTO t SELECT * FROM ${parquet} WHERE _commit = '${commitId}'`);
   await duckdb.run('CHECKPOINT');
   const ourSeconds = await measureSeconds(() =>
-    server.call('POST', `/v2/dataset_commits/${commit}/rollback`),
+    server.call('POST', `/v2/dataset_commits/${commitId}/rollback`),
   );
   const theirSeconds = await measureSeconds(() =>
-    duckdb.run(`DELETE FROM t WHERE _commit = '${commit}'`),
+    duckdb.run(`DELETE FROM t WHERE _commit = '${commitId}'`),
   );
-  const count = added.toLocaleString('en-US');
+  const count = addedRecords.toLocaleString('en-US');
   return resultLineOfChange(
     `rollback of an append of ${count} records`,
     [ourSeconds],
@@ -297,10 +303,10 @@ async function measureAppend({
 /** Returns the elements of a list in random order. */
 function shuffledIds(ids: readonly string[]): readonly string[] {
   const random = seededRandom(seed);
-  const shuffled = [...ids];
-  for (let i = shuffled.length - 1; i > 0; i--) {
+  const shuffledList = [...ids];
+  for (let i = shuffledList.length - 1; i > 0; i--) {
     const other = Math.floor(random.next() * (i + 1));
-    [shuffled[i], shuffled[other]] = [shuffled[other]!, shuffled[i]!];
+    [shuffledList[i], shuffledList[other]] = [shuffledList[other]!, shuffledList[i]!];
   }
-  return shuffled;
+  return shuffledList;
 }

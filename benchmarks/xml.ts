@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Format } from './format.js';
 import { generateFile } from './generate.js';
 import { pythonProgram } from './peers/peer.js';
-import { type Random, seededRandom } from './random.js';
+import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_260_402;
 
@@ -42,7 +42,7 @@ function* xmlPieces(records: number): Generator<string> {
 }
 
 /** Returns a random date for a date, and a random number of the same length for a number. */
-function varyText(text: string, random: Random): string {
+function varyText(text: string, random: RandomGenerator): string {
   if (!text.includes('-')) {
     let digits = text[0]!;
     while (digits.length < text.length) digits += random.below(10);

@@ -69,12 +69,12 @@ describe('the sources', () => {
       'scheduler/worker/job-thread.ts',
       'scheduler/expressions/expression-thread.ts',
     ];
-    const native = entries
+    const nativeImporters = entries
       .flatMap((entry) => [...filesLoadedBy(entry, parsedSources).values()])
       .filter(({ imports }) =>
         imports.some((one) => !one.isType && /^@duckdb\/|^node:sqlite$/.test(one.specifier)),
       );
-    expect(native.map(({ path }) => path)).toEqual([]);
+    expect(nativeImporters.map(({ path }) => path)).toEqual([]);
   });
 
   test('import each other in no circle, tests and benchmarks and type imports included', () => {
@@ -95,16 +95,16 @@ describe('the sources', () => {
   });
 
   test('export no name that no other file imports, but for those in architecture/exceptions.ts', () => {
-    const found = unusedExports(parsedSources, allSources);
-    expect(found.filter(({ path }) => !(path in unimportedExports))).toEqual([]);
-    const paths = found.map(({ path }) => path);
+    const unimportedNames = unusedExports(parsedSources, allSources);
+    expect(unimportedNames.filter(({ path }) => !(path in unimportedExports))).toEqual([]);
+    const paths = unimportedNames.map(({ path }) => path);
     expect(Object.keys(unimportedExports).filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   test('export no name for tests alone, but for those in architecture/exceptions.ts', () => {
-    const found = exportsForTestsAlone(parsedSources);
-    expect(found.filter(({ path }) => !(path in testedExports))).toEqual([]);
-    const paths = found.map(({ path }) => path);
+    const namesForTests = exportsForTestsAlone(parsedSources);
+    expect(namesForTests.filter(({ path }) => !(path in testedExports))).toEqual([]);
+    const paths = namesForTests.map(({ path }) => path);
     expect(Object.keys(testedExports).filter((path) => !paths.includes(path))).toEqual([]);
   });
 
@@ -126,30 +126,34 @@ describe('the sources', () => {
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
-    const found = findSmallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
+    const smallFiles = findSmallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
     const isException = ({ path, importer }: ImportedFile): boolean =>
       registries.includes(importer) || path in allowedSmallFiles;
-    expect(found.filter((one) => !isException(one))).toEqual([]);
-    const known = found.map(({ path }) => path);
-    expect(Object.keys(allowedSmallFiles).filter((path) => !known.includes(path))).toEqual([]);
+    expect(smallFiles.filter((one) => !isException(one))).toEqual([]);
+    const smallPaths = smallFiles.map(({ path }) => path);
+    expect(Object.keys(allowedSmallFiles).filter((path) => !smallPaths.includes(path))).toEqual([]);
   });
 
   test('name no export format outside `writers`', () => {
-    const found = sourceTexts
+    const namingPaths = sourceTexts
       .filter(({ path }) => !path.startsWith('writers/'))
       .filter(({ path, text }) => namesFormat(path, text))
       .map(({ path }) => path);
     const exceptions = formatNameFiles.map(({ path }) => path);
-    expect(found.filter((path) => !exceptions.some((one) => one.test(path)))).toEqual([]);
-    expect(exceptions.filter((one) => !found.some((path) => one.test(path)))).toEqual([]);
+    expect(namingPaths.filter((path) => !exceptions.some((one) => one.test(path)))).toEqual([]);
+    expect(exceptions.filter((one) => !namingPaths.some((path) => one.test(path)))).toEqual([]);
   });
 
   test('name no kind of job in the queue and the worker', () => {
     const kinds = new Set<string>(jobs.map(({ kind }) => kind));
-    const generic = parsedSources.filter(({ path }) => /^scheduler\/(queue|worker)\//.test(path));
-    expect(generic.length).toBeGreaterThan(10);
-    const found = generic.flatMap(({ path, strings }) => strings.filter((one) => kinds.has(one)).map((kind) => `${path}: ${kind}`)); // prettier-ignore
-    expect(found).toEqual([]);
+    const genericSources = parsedSources.filter(({ path }) =>
+      /^scheduler\/(queue|worker)\//.test(path),
+    );
+    expect(genericSources.length).toBeGreaterThan(10);
+    const namedKinds = genericSources.flatMap(({ path, strings }) =>
+      strings.filter((one) => kinds.has(one)).map((kind) => `${path}: ${kind}`),
+    );
+    expect(namedKinds).toEqual([]);
   });
 
   test('lie in rooms that a README describes', () => {
@@ -159,9 +163,11 @@ describe('the sources', () => {
       parsedSources.map(({ path }) => dirname(path)).filter((path) => !isInRoom(path)),
     ).toEqual([]);
     const folders = Map.groupBy(parsedSources, ({ path }) => dirname(path));
-    const large = [...folders].filter(([, files]) => files.length >= minFilesForReadme);
-    const described = new Set([...rooms, ...large.map(([folder]) => folder)]);
-    expect([...described].filter((folder) => !existsSync(`${folder}/README.md`))).toEqual([]);
+    const largeFolders = [...folders].filter(([, files]) => files.length >= minFilesForReadme);
+    const describedFolders = new Set([...rooms, ...largeFolders.map(([folder]) => folder)]);
+    expect([...describedFolders].filter((folder) => !existsSync(`${folder}/README.md`))).toEqual(
+      [],
+    );
   });
 
   test('are described by short READMEs', () => {
@@ -216,8 +222,10 @@ describe('the documents', () => {
       text!.split('\\n'),
     );
     expect(labels.length).toBeGreaterThan(20);
-    const drawn = [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
-    expect(drawn.toSorted()).toEqual(labels.toSorted());
+    const drawnLabels = [...picture.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(
+      ([, text]) => text,
+    );
+    expect(drawnLabels.toSorted()).toEqual(labels.toSorted());
   });
 });
 
@@ -269,8 +277,8 @@ describe('the import graph', () => {
       { path: 'engine/c.ts', text: 'export const c = 1;\n' },
     ];
     const graph = texts.map(({ path, text }) => readSource(path, text));
-    const found = [{ path: 'engine/b.ts', importer: 'engine/a.ts' }];
-    expect(findSmallFilesWithOneImporter(texts, graph, 40)).toEqual(found);
+    const expectedFiles = [{ path: 'engine/b.ts', importer: 'engine/a.ts' }];
+    expect(findSmallFilesWithOneImporter(texts, graph, 40)).toEqual(expectedFiles);
     expect(findSmallFilesWithOneImporter(texts, graph, 2)).toEqual([]);
   });
 
@@ -299,7 +307,7 @@ describe('the import graph', () => {
   });
 
   test('finds exports that no other file imports', () => {
-    const declaring = readSource(
+    const declaringSource = readSource(
       'engine/a.ts',
       `export const a = 1;\nexport async function* b() { return a; }\nexport interface C {}\nexport type D = C;\nconst e = 2;`,
     );
@@ -307,21 +315,26 @@ describe('the import graph', () => {
       readSource('test/b.ts', `import { b as other, type C } from '../engine/a.js';`),
       readSource('test/d.ts', `const x = await import('../engine/a.js'); x.D;`),
     ];
-    expect(unusedExports([declaring], [declaring, ...users])).toEqual([
+    expect(unusedExports([declaringSource], [declaringSource, ...users])).toEqual([
       { path: 'engine/a.ts', name: 'a' },
     ]);
     expect(
-      unusedExports([declaring], [readSource('test/c.ts', `export * from '../engine/a.js';`)]),
+      unusedExports(
+        [declaringSource],
+        [readSource('test/c.ts', `export * from '../engine/a.js';`)],
+      ),
     ).toEqual([]);
   });
 
   test('finds exports for tests alone, but not those that their own file uses', () => {
-    const declaring = readSource(
+    const declaringSource = readSource(
       'engine/a.ts',
       `export const a = 1;\nexport const b = 2;\nexport function c() { return b; }`,
     );
     const user = readSource('engine/b.ts', `import { c } from './a.js';`);
-    expect(exportsForTestsAlone([declaring, user])).toEqual([{ path: 'engine/a.ts', name: 'a' }]);
+    expect(exportsForTestsAlone([declaringSource, user])).toEqual([
+      { path: 'engine/a.ts', name: 'a' },
+    ]);
   });
 });
 

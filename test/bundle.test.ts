@@ -72,8 +72,8 @@ describe('bundles', () => {
     const path = `${entry}.js`;
     const map = new SourceMap(JSON.parse(readText(`${path}.map`)) as SourceMapPayload);
     const line = lineOf(readText(path));
-    const found = map.findEntry(line, readText(path).split('\n')[line]!.indexOf(phrase));
-    expect(found).toMatchObject({
+    const mapping = map.findEntry(line, readText(path).split('\n')[line]!.indexOf(phrase));
+    expect(mapping).toMatchObject({
       originalSource: expect.stringContaining(source) as unknown,
       originalLine: lineOf(readFileSync(source, 'utf8')),
     });

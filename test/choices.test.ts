@@ -22,8 +22,8 @@ test('docs/choices.md lists every choice that the sources mark', () => {
   const rows = readSourceFiles().flatMap(({ path, text }) =>
     choicesIn(text).map((choice) => `| [${path}](../${path}) | ${choice.replaceAll('|', '\\|')} |`),
   );
-  const [before] = readFileSync(choicesPage, 'utf8').split('| Where |');
-  const expectedPage = `${before}| Where | Choice |\n|---|---|\n${rows.join('\n')}\n`;
+  const [pageBeforeTable] = readFileSync(choicesPage, 'utf8').split('| Where |');
+  const expectedPage = `${pageBeforeTable}| Where | Choice |\n|---|---|\n${rows.join('\n')}\n`;
   expectCurrentPage(choicesPage, expectedPage);
 });
 

@@ -5,21 +5,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
  * Expects that a page of the documents that is generated from the sources is up to date. If it is not, writes the page and fails the test;
  * after the new page has been committed, the test passes.
  */
-export function expectCurrentPage(path: string, wanted: string): void {
-  const isCurrent = readFileSync(path, 'utf8') === wanted;
-  if (!isCurrent) writeFileSync(path, wanted);
+export function expectCurrentPage(path: string, expectedText: string): void {
+  const isCurrent = readFileSync(path, 'utf8') === expectedText;
+  if (!isCurrent) writeFileSync(path, expectedText);
   expect(isCurrent ? 'up to date' : `rewritten: commit the new ${path}`).toBe('up to date');
 }
 
 /**
- * Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `wanted`. If it is not, writes the page and
- * fails the test, as `expectCurrentPage` does.
+ * Expects that the part of a page between `<!-- name: … -->` and `<!-- end of name -->` is `expectedText`. If it is not, writes the page
+ * and fails the test, as `expectCurrentPage` does.
  */
-export function expectCurrentSection(path: string, name: string, wanted: string): void {
+export function expectCurrentSection(path: string, name: string, expectedText: string): void {
   const text = readFileSync(path, 'utf8');
   const parts = text.split(new RegExp(`(?<=<!-- ${name}: .* -->\n)|(?=<!-- end of ${name} -->)`));
   if (parts.length !== 3) throw new Error(`${path} has no section ${name}`);
-  expectCurrentPage(path, `${parts[0]}\n${wanted}\n\n${parts[2]}`);
+  expectCurrentPage(path, `${parts[0]}\n${expectedText}\n\n${parts[2]}`);
 }
 
 /** Returns a Markdown table as Prettier formats it; the first row is the header. */

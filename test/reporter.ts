@@ -47,7 +47,7 @@ export default class ProgressReporter implements Pick<
 > {
   readonly #options: RunOptions;
   readonly #running = new Map<string, RunningFile>();
-  #namer: NodeJS.Timeout | undefined;
+  #namingTimer: NodeJS.Timeout | undefined;
   /** The folder in which refusals are noted, if this run has created it. */
   #folder: string | undefined;
   #error: Error | undefined;
@@ -63,7 +63,7 @@ export default class ProgressReporter implements Pick<
       this.#folder = mkdtempSync(join(tmpdir(), 'strandlake-refusals-'));
       process.env[refusalsVariable] = this.#folder;
     }
-    this.#namer = setInterval(() => this.#nameLongTests(), nameTestAfterMs / 4).unref();
+    this.#namingTimer = setInterval(() => this.#nameLongTests(), nameTestAfterMs / 4).unref();
   }
 
   onTestFileStart({ path }: Test): void {
@@ -81,13 +81,13 @@ export default class ProgressReporter implements Pick<
   onTestResult({ path }: Test, file: TestResult, results: AggregatedResult): void {
     this.#running.delete(path);
     const total = results.numTotalTestSuites;
-    const done = results.numPassedTestSuites + results.numFailedTestSuites + results.numPendingTestSuites; // prettier-ignore
-    const count = `${String(done).padStart(String(total).length)}/${total}`;
+    const finishedCount = results.numPassedTestSuites + results.numFailedTestSuites + results.numPendingTestSuites; // prettier-ignore
+    const countText = `${String(finishedCount).padStart(String(total).length)}/${total}`;
     const seconds = ((file.perfStats.end - file.perfStats.start) / 1000).toFixed(1);
     const isFailed = file.numFailingTests > 0 || file.testExecError !== undefined;
-    const elapsed = minutesAndSeconds(Date.now() - results.startTime);
+    const elapsedText = minutesAndSeconds(Date.now() - results.startTime);
     const outcome = isFailed ? 'FAIL' : 'pass';
-    printLine(`[${count}  ${elapsed}] ${outcome} ${this.#sourceOf(path)}  ${seconds} s`);
+    printLine(`[${countText}  ${elapsedText}] ${outcome} ${this.#sourceOf(path)}  ${seconds} s`);
     if (this.#options.verbose === true) {
       for (const { status, fullName, duration } of file.testResults)
         printLine(`    ${status} (${duration ?? 0} ms) ${fullName}`);
@@ -97,18 +97,18 @@ export default class ProgressReporter implements Pick<
   }
 
   onRunComplete(_contexts: unknown, results: AggregatedResult): void {
-    clearInterval(this.#namer);
+    clearInterval(this.#namingTimer);
     // A test file that cannot be loaded counts as a failure, because it has no tests to count.
-    let failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
-    let passed = results.numPassedTests;
+    let failedCount = results.numFailedTests + results.numRuntimeErrorTestSuites;
+    let passedCount = results.numPassedTests;
     const folder = process.env[refusalsVariable];
     if (folder !== undefined) {
-      const missing = this.#unprovoked(folder);
-      for (const place of missing) printLine(`no test provokes ${place}`);
-      if (missing.length === 0) passed++;
-      else failed++;
+      const missingPlaces = this.#unprovoked(folder);
+      for (const place of missingPlaces) printLine(`no test provokes ${place}`);
+      if (missingPlaces.length === 0) passedCount++;
+      else failedCount++;
     }
-    const line = `${passed} passed, ${failed} failed`;
+    const line = `${passedCount} passed, ${failedCount} failed`;
     // Jest prints its own summary after every reporter has run; this line is printed after it.
     process.once('exit', () => printLine(`\n${line}`));
   }
@@ -127,11 +127,12 @@ export default class ProgressReporter implements Pick<
   /** Returns the refusals that no test process has noted in the folder. */
   #unprovoked(folder: string): readonly string[] {
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
-    const noted = new Set(files.flatMap((lines) => lines.split('\n')));
+    const notedPlaces = new Set(files.flatMap((lines) => lines.split('\n')));
     if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true });
-    const missing = missingRefusals(join(this.#options.rootDir, 'dist'), noted);
-    if (missing.length > 0) this.#error = new Error(`no test provokes ${missing.length} refusals`);
-    return missing;
+    const missingPlaces = missingRefusals(join(this.#options.rootDir, 'dist'), notedPlaces);
+    if (missingPlaces.length > 0)
+      this.#error = new Error(`no test provokes ${missingPlaces.length} refusals`);
+    return missingPlaces;
   }
 
   /** Prints the tests whose running time has passed a multiple of `nameTestAfterMs` since the last call. */

@@ -57,34 +57,34 @@ describe('setup', () => {
   });
 
   test('bundles without compiling, hands arguments over, and does neither install nor bundle again', () => {
-    const first = runSetup('start', 'a.vcf', '--port', '0');
-    expect(JSON.parse(first.stdout)).toEqual(['serve', 'a.vcf', '--port', '0']);
-    expect(compilerAndBundlerRuns()).toBe('b');
-    const second = runSetup('strandlake', 'user', 'add');
-    expect(JSON.parse(second.stdout)).toEqual(['user', 'add']);
-    expect(second.stderr).toBe('');
-    expect(compilerAndBundlerRuns()).toBe('b');
+    const firstRun = runSetup('start', 'a.vcf', '--port', '0');
+    expect(JSON.parse(firstRun.stdout)).toEqual(['serve', 'a.vcf', '--port', '0']);
+    expect(readRuns()).toBe('b');
+    const secondRun = runSetup('strandlake', 'user', 'add');
+    expect(JSON.parse(secondRun.stdout)).toEqual(['user', 'add']);
+    expect(secondRun.stderr).toBe('');
+    expect(readRuns()).toBe('b');
   });
 
   test('compiles for tests; then a start finds its bundles, also after a change of a test', () => {
-    const before = compilerAndBundlerRuns();
+    const runsBefore = readRuns();
     runSetup('build');
-    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bc'));
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'bc'));
     expect(existsSync(join(projectFolder, 'dist/cli/module.js'))).toBe(true);
     putFile('test/some.test.ts', 'export {};');
     expect(runSetup('start').status).toBe(0);
-    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bc'));
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'bc'));
     runSetup('build');
-    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bbcc'));
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'bbcc'));
   });
 
   test('builds again after a change, and keeps of the build before only modules that have a source', () => {
     putFile('dist/test/stale.test.js', '');
     putFile('cli/added.ts', 'export {};');
     putFile('dist/cli/added.js', 'compiled before');
-    const before = compilerAndBundlerRuns();
+    const runsBefore = readRuns();
     expect(runSetup('build').stderr).toBe('Building …\n');
-    expect(compilerAndBundlerRuns()).toBe(runsAfter(before, 'bc'));
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'bc'));
     expect(existsSync(join(projectFolder, 'dist/test/stale.test.js'))).toBe(false);
     expect(readFileSync(join(projectFolder, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
   });
@@ -103,11 +103,11 @@ describe('setup', () => {
     };
     touch(0.75);
     runSetup('build');
-    const before = compilerAndBundlerRuns();
+    const runsBefore = readRuns();
     touch(0);
     expect(runSetup('build').stderr).toBe('');
     expect(runSetup('start').stderr).toBe('');
-    expect(compilerAndBundlerRuns()).toBe(before);
+    expect(readRuns()).toBe(runsBefore);
   });
 
   test('needs no right to write where all is installed and built', () => {
@@ -159,25 +159,26 @@ describe('setup', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     '%s during the installation and the build ends them, and nothing follows',
     async (signal) => {
-      const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
-      const startFile = join(copy, 'started');
+      const copyFolder = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
+      const startFile = join(copyFolder, 'started');
       /** The source of a program that notes its process id and its arguments, and runs until it is killed. */
-      const endless = `const fs = process.getBuiltinModule('fs');
+      const endlessScript = `const fs = process.getBuiltinModule('fs');
         fs.mkdirSync('dist.' + process.ppid + '.bundles', { recursive: true });
         fs.appendFileSync(${JSON.stringify(startFile)}, process.pid + ' ' + process.argv.slice(2).join(' ') + '\\n');
         setInterval(() => {}, 1000);`;
       const runAndStop = async (): Promise<string> => {
         rmSync(startFile, { force: true });
         const child = spawn(process.execPath, ['setup.mjs', 'start'], {
-          cwd: copy,
+          cwd: copyFolder,
           stdio: 'ignore',
-          env: { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` },
+          env: { PATH: `${join(copyFolder, 'bin')}:${process.env['PATH']}` },
         });
-        const notes = (): string => (existsSync(startFile) ? readFileSync(startFile, 'utf8') : '');
-        await pollUntil(() => notes().endsWith('\n') || child.exitCode !== null);
+        const readNotes = (): string =>
+          existsSync(startFile) ? readFileSync(startFile, 'utf8') : '';
+        await pollUntil(() => readNotes().endsWith('\n') || child.exitCode !== null);
         child.kill(signal);
         expect(await once(child, 'exit')).toEqual([null, signal]);
-        const [line = '', ...more] = notes().trim().split('\n');
+        const [line = '', ...more] = readNotes().trim().split('\n');
         expect(more).toEqual([]);
         const [pid, command = ''] = line.split(' ');
         // The program must have ended; if it has not, it is killed, so that it does not outlive the test.
@@ -185,41 +186,43 @@ describe('setup', () => {
         return command;
       };
       try {
-        cpSync(projectFolder, copy, { recursive: true });
-        rmSync(join(copy, 'dist'), { recursive: true, force: true });
-        mkdirSync(join(copy, 'bin'));
-        writeFileSync(join(copy, 'bin/npm'), `#!${process.execPath}\n${endless}`, { mode: 0o755 });
-        writeFileSync(join(copy, 'bundle.mjs'), endless);
+        cpSync(projectFolder, copyFolder, { recursive: true });
+        rmSync(join(copyFolder, 'dist'), { recursive: true, force: true });
+        mkdirSync(join(copyFolder, 'bin'));
+        writeFileSync(join(copyFolder, 'bin/npm'), `#!${process.execPath}\n${endlessScript}`, {
+          mode: 0o755,
+        });
+        writeFileSync(join(copyFolder, 'bundle.mjs'), endlessScript);
         expect(await runAndStop()).toMatch(/^dist\.\d+\.bundles$/);
-        expect(readdirSync(copy).filter((name) => name.startsWith('dist'))).toEqual([]);
-        rmSync(join(copy, 'node_modules/.strandlake-install'));
+        expect(readdirSync(copyFolder).filter((name) => name.startsWith('dist'))).toEqual([]);
+        rmSync(join(copyFolder, 'node_modules/.strandlake-install'));
         expect(await runAndStop()).toBe('ci');
-        expect(existsSync(join(copy, 'node_modules/.strandlake-install'))).toBe(false);
+        expect(existsSync(join(copyFolder, 'node_modules/.strandlake-install'))).toBe(false);
       } finally {
-        rmSync(copy, { recursive: true });
+        rmSync(copyFolder, { recursive: true });
       }
     },
   );
 
   test('installs for a start what a server needs, and adds what tests need to what is there', () => {
-    const copy = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
+    const copyFolder = mkdtempSync(join(tmpdir(), 'strandlake-setup-'));
     try {
-      cpSync(projectFolder, copy, { recursive: true });
-      rmSync(join(copy, 'node_modules/.strandlake-install'));
-      mkdirSync(join(copy, 'bin'));
+      cpSync(projectFolder, copyFolder, { recursive: true });
+      rmSync(join(copyFolder, 'node_modules/.strandlake-install'));
+      mkdirSync(join(copyFolder, 'bin'));
       const installScript = `#!${process.execPath}
         process.getBuiltinModule('fs').appendFileSync('installed', process.argv.slice(2).join(' ') + '\\n');`;
-      writeFileSync(join(copy, 'bin/npm'), installScript, { mode: 0o755 });
-      const env = { PATH: `${join(copy, 'bin')}:${process.env['PATH']}` };
+      writeFileSync(join(copyFolder, 'bin/npm'), installScript, { mode: 0o755 });
+      const env = { PATH: `${join(copyFolder, 'bin')}:${process.env['PATH']}` };
       for (const command of ['start', 'start', 'build', 'start'])
-        spawnSync(process.execPath, ['setup.mjs', command], { cwd: copy, env });
-      const installed = readFileSync(join(copy, 'installed'), 'utf8');
-      expect(installed.trim().split('\n')).toEqual([
+        spawnSync(process.execPath, ['setup.mjs', command], { cwd: copyFolder, env });
+      const installCommands = readFileSync(join(copyFolder, 'installed'), 'utf8');
+      expect(installCommands.trim().split('\n')).toEqual([
         expect.stringMatching(/^ci .*--omit=dev/),
         expect.stringMatching(/^install --no-save .*--include=dev/),
       ]);
     } finally {
-      rmSync(copy, { recursive: true });
+      rmSync(copyFolder, { recursive: true });
     }
   });
 
@@ -247,16 +250,18 @@ describe('package-lock.json', () => {
   });
 
   test('names the optional packages of every system, which npm ci insists on', () => {
-    const missing = Object.values(packages)
+    const missingNames = Object.values(packages)
       .flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}))
       .filter((name) => !packages[`node_modules/${name}`]);
-    expect(missing).toEqual([]);
+    expect(missingNames).toEqual([]);
   });
 
   test('holds no package that would have to run a script on installation', () => {
-    const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
+    const packagesWithScripts = Object.entries(packages).filter(
+      ([, entry]) => entry.hasInstallScript,
+    );
     // The only package with an install script may be Jest's file watcher: its binary is a separate package, and only watch mode loads it.
-    expect(scripted.map(([name]) => name)).toEqual(['node_modules/@parcel/watcher']);
+    expect(packagesWithScripts.map(([name]) => name)).toEqual(['node_modules/@parcel/watcher']);
   });
 });
 
@@ -279,7 +284,7 @@ function runSetup(...args: string[]): SpawnSyncReturns<string> {
 }
 
 /** Returns the runs so far, as a text with `b` for each run of the bundler, then `c` for each of the compiler, which runs at the same time. */
-function compilerAndBundlerRuns(): string {
+function readRuns(): string {
   const runs = existsSync(join(projectFolder, 'runs'))
     ? readFileSync(join(projectFolder, 'runs'), 'utf8')
     : '';

@@ -6,8 +6,8 @@ export async function pollUntil<T>(
   check: () => Promise<T | undefined | false> | T | undefined | false,
 ): Promise<T> {
   for (;;) {
-    const found = await check();
-    if (found !== undefined && found !== false) return found as T;
+    const result = await check();
+    if (result !== undefined && result !== false) return result as T;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

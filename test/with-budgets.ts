@@ -6,11 +6,11 @@ export async function withChangedBudgets(
   work: () => Promise<void>,
 ): Promise<void> {
   // prettier-ignore
-  const before = { ...budgets };
+  const budgetsBefore = { ...budgets };
   Object.assign(budgets, values);
   try {
     await work();
   } finally {
-    Object.assign(budgets, before);
+    Object.assign(budgets, budgetsBefore);
   }
 }

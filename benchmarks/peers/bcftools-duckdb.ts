@@ -62,9 +62,19 @@ async function pipeThroughBcftools(
   target: string,
 ): Promise<number> {
   const script = 'bcftools query -f "$1" "$2" | "$3" "$4" /dev/stdin "$5" "$6"';
-  const list = JSON.stringify(columns);
+  const columnsJson = JSON.stringify(columns);
   const format = bcftoolsFormatOf(columns);
-  const args = ['-c', script, 'sh', format, vcf, process.execPath, toParquetScript, target, list];
+  const args = [
+    '-c',
+    script,
+    'sh',
+    format,
+    vcf,
+    process.execPath,
+    toParquetScript,
+    target,
+    columnsJson,
+  ];
   return readNumberFromStdout(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
 }
 
@@ -73,15 +83,15 @@ async function convertViaTextFile(
   columns: readonly PeerColumn[],
   target: string,
 ): Promise<number> {
-  const text = join(cacheFolder, 'peer.tsv');
-  const args = ['query', '-f', bcftoolsFormatOf(columns), '-o', text, vcf];
+  const textFile = join(cacheFolder, 'peer.tsv');
+  const args = ['query', '-f', bcftoolsFormatOf(columns), '-o', textFile, vcf];
   await waitForExit(spawn('bcftools', args, { stdio: ['ignore', 'ignore', 'inherit'] }));
   const rows = await readNumberFromStdout(
-    spawn(process.execPath, [toParquetScript, text, target, JSON.stringify(columns)], {
+    spawn(process.execPath, [toParquetScript, textFile, target, JSON.stringify(columns)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   );
-  rmSync(text);
+  rmSync(textFile);
   return rows;
 }
 

@@ -26,13 +26,13 @@ def gtf_attributes(text):
         if part:
             key, _, value = part.partition(" ")
             value = value.strip('"')
-            known = attributes.get(key)
-            if known is None:
+            earlier_value = attributes.get(key)
+            if earlier_value is None:
                 attributes[key] = value
-            elif isinstance(known, list):
-                known.append(value)
+            elif isinstance(earlier_value, list):
+                earlier_value.append(value)
             else:
-                attributes[key] = [known, value]
+                attributes[key] = [earlier_value, value]
     return attributes
 
 
@@ -44,7 +44,7 @@ def main(dialect, source, target):
         for row in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
             if not row or row[0].startswith("#"):
                 continue
-            seqid, origin, kind, start, end, score, strand, phase, rest = row
+            seqid, origin, kind, start, end, score, strand, phase, attributes_text = row
             record = {
                 "seqid": seqid,
                 "source": None if origin == "." else origin,
@@ -54,7 +54,7 @@ def main(dialect, source, target):
                 "score": None if score == "." else float(score),
                 "strand": None if strand == "." else strand,
                 "phase": None if phase == "." else int(phase),
-                "attributes": attributes(rest),
+                "attributes": attributes(attributes_text),
             }
             out.write(dumps(record))
             out.write("\n")

@@ -8,9 +8,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 const [source = '', target = ''] = process.argv.slice(2);
 const valuesFile = source.replace(/\.csv$/, '-values.csv');
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
-await connection.run(`CREATE TABLE found AS SELECT * FROM read_csv('${valuesFile}')`);
+await connection.run(`CREATE TABLE lookup AS SELECT * FROM read_csv('${valuesFile}')`);
 await connection.run(`COPY (
-  SELECT given.*, found.name FROM read_csv('${source}') given LEFT JOIN found USING (key))
+  SELECT keys.*, lookup.name FROM read_csv('${source}') keys LEFT JOIN lookup USING (key))
   TO '${target}' (FORMAT parquet, COMPRESSION zstd)`);
 const countResult = await connection.runAndReadAll(
   `SELECT count(*) FROM read_parquet('${target}')`,

@@ -8,9 +8,9 @@ const connection = await instance.connect();
 
 servePeer(async ({ sql, shape }) => {
   const text = shape === 'records' ? `SELECT CAST(to_json(r) AS VARCHAR) FROM (${sql}) AS r` : sql;
-  const reader = await connection.runAndReadAll(text);
-  if (shape === 'values') return () => reader.getRowsJson();
-  const lines = reader.getRows().map(([record]) => record as string);
+  const result = await connection.runAndReadAll(text);
+  if (shape === 'values') return () => result.getRowsJson();
+  const lines = result.getRows().map(([record]) => record as string);
   const { length } = lines.join('\n');
   return () => [[length, lines.length]];
 });

@@ -65,8 +65,8 @@ export async function startPeer(
 async function receivePeerAnswer(name: string, child: ChildProcess): Promise<PeerAnswer> {
   const endController = new AbortController();
   const { signal } = endController;
-  const exit = once(child, 'exit', { signal }).then(([code, kill]) => {
-    throw new Error(`${name} ended with ${String(code ?? kill)}`);
+  const exit = once(child, 'exit', { signal }).then(([code, exitSignal]) => {
+    throw new Error(`${name} ended with ${String(code ?? exitSignal)}`);
   });
   exit.catch(() => undefined); // if the signal removes the listener, the promise rejects and nobody awaits it
   try {
@@ -80,25 +80,26 @@ async function receivePeerAnswer(name: string, child: ChildProcess): Promise<Pee
 }
 
 /**
- * Main loop of the process of a peer engine: answers messages until the parent ends. `one` returns the text of a statement's result.
+ * Main loop of the process of a peer engine: answers messages until the parent ends. `runStatement` runs a statement and
+ * returns a function that parses the rows of its result; the measured time does not include the parsing.
  */
 export function servePeer(
-  one: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,
+  runStatement: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,
 ): void {
   process.on('message', ({ statements }: PeerRequest) => {
-    void answer(statements).then((message) => process.send?.(message));
+    void runStatements(statements).then((message) => process.send?.(message));
   });
   process.on('disconnect', () => process.exit(0));
   const readyMessage: PeerAnswer = { ms: 0, rows: [] };
   process.send?.(readyMessage);
 
-  async function answer(statements: readonly PeerStatement[]): Promise<PeerAnswer> {
+  async function runStatements(statements: readonly PeerStatement[]): Promise<PeerAnswer> {
     try {
-      const parse: (() => readonly (readonly unknown[])[])[] = [];
+      const parseFunctions: (() => readonly (readonly unknown[])[])[] = [];
       const from = performance.now();
-      for (const statement of statements) parse.push(await one(statement));
+      for (const statement of statements) parseFunctions.push(await runStatement(statement));
       const ms = performance.now() - from;
-      return { ms, rows: parse.map((rows) => rows()) };
+      return { ms, rows: parseFunctions.map((rows) => rows()) };
     } catch (error) {
       const text = statements.map(({ sql }) => sql.slice(0, 200)).join('; ');
       return { error: `${String(error)} in: ${text}` };

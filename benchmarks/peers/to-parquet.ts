@@ -5,8 +5,8 @@ import type { PeerColumn } from './columns.js';
  * The second step of the alternative with bcftools: DuckDB converts the text of bcftools to Parquet, in a process of its own:
  * node to-parquet.js <tab-separated text> <Parquet file> <columns as JSON>
  */
-const [source = '', target = '', list = '[]'] = process.argv.slice(2);
-const columns = JSON.parse(list) as PeerColumn[];
+const [source = '', target = '', columnsJson = '[]'] = process.argv.slice(2);
+const columns = JSON.parse(columnsJson) as PeerColumn[];
 const csvColumnTypes = columns.map(({ name }) => `'${name}': 'VARCHAR'`).join(', ');
 const selectList = columns.map(({ name, expression }) => `${expression} AS "${name}"`).join(', ');
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();

@@ -8,18 +8,18 @@ import sys
 from xml.etree.ElementTree import iterparse
 
 
-def value(element):
-    """An element as an object: attributes under @name, children by name, text under text."""
+def convert_element(element):
+    """Returns an element as an object: attributes under @name, children by name, text under text."""
     record = {"@" + key: text for key, text in element.attrib.items()}
     for child in element:
-        inner = value(child)
-        known = record.get(child.tag)
-        if known is None and child.tag not in record:
-            record[child.tag] = inner
-        elif isinstance(known, list):
-            known.append(inner)
+        child_value = convert_element(child)
+        earlier_value = record.get(child.tag)
+        if earlier_value is None and child.tag not in record:
+            record[child.tag] = child_value
+        elif isinstance(earlier_value, list):
+            earlier_value.append(child_value)
         else:
-            record[child.tag] = [known, inner]
+            record[child.tag] = [earlier_value, child_value]
     text = (element.text or "").strip()
     if not record:
         return text or None
@@ -41,7 +41,7 @@ def main(source, target):
                 continue
             depth -= 1
             if depth == 1:
-                out.write(dumps(value(element)))
+                out.write(dumps(convert_element(element)))
                 out.write("\n")
                 root.clear()
                 count += 1

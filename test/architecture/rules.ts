@@ -118,8 +118,8 @@ export const rooms: readonly string[] = [
 
 /** Returns the room of a file of the product; the path itself for a file of another folder. */
 export function roomOf(path: string): string {
-  const own = rooms.filter((room) => path.startsWith(`${room}/`));
-  return own.sort((one, other) => other.length - one.length)[0] ?? path;
+  const containingRooms = rooms.filter((room) => path.startsWith(`${room}/`));
+  return containingRooms.sort((one, other) => other.length - one.length)[0] ?? path;
 }
 
 /**
@@ -232,14 +232,14 @@ export function filesLoadedBy(
 ): Map<string, ParsedSource> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const loadedSources = new Map<string, ParsedSource>();
-  const open = [entry];
-  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+  const pathsToVisit = [entry];
+  for (let path = pathsToVisit.pop(); path !== undefined; path = pathsToVisit.pop()) {
     const source = byPath.get(path);
     if (!source || loadedSources.has(path)) continue;
     loadedSources.set(path, source);
     for (const one of source.imports) {
       const target = one.isType || one.isLazy ? undefined : resolveImportTarget(source.path, one);
-      if (target !== undefined) open.push(target);
+      if (target !== undefined) pathsToVisit.push(target);
     }
   }
   return loadedSources;
@@ -284,18 +284,20 @@ function roomBelow(
 ): string | undefined {
   if (!path.startsWith(`${parent}/`)) return undefined;
   const folders = posix.dirname(path.slice(parent.length + 1)).split('/');
-  const inside = folders.map((_, depth) => folders.slice(0, depth + 1).join('/'));
-  const [first] = inside;
-  return inside.findLast((folder) => folder in allowed) ?? (first === '.' ? undefined : first);
+  const ancestorFolders = folders.map((_, depth) => folders.slice(0, depth + 1).join('/'));
+  const [first] = ancestorFolders;
+  return (
+    ancestorFolders.findLast((folder) => folder in allowed) ?? (first === '.' ? undefined : first)
+  );
 }
 
 function* restrictedModuleViolations(source: ParsedSource): Generator<string> {
   for (const one of source.imports) {
-    const door = one.isType
+    const restriction = one.isType
       ? undefined
       : restrictedModules.find(({ modulePattern }) => modulePattern.test(one.specifier));
-    if (door && !isAllowedFile(source.path, door.through))
-      yield `imports ${one.specifier}${allowedFilesText(door.through)}`;
+    if (restriction && !isAllowedFile(source.path, restriction.through))
+      yield `imports ${one.specifier}${allowedFilesText(restriction.through)}`;
   }
 }
 

@@ -63,7 +63,7 @@ function scanSourceText(text: string): ScannedText {
   let at = 0;
 
   /** Copies code up to the brace that closes an expression in a template, or up to the end of the file. */
-  function walk(isInTemplate: boolean): void {
+  function copyCode(isInTemplate: boolean): void {
     let depth = 0;
     while (at < text.length) {
       const char = text.charAt(at);
@@ -71,9 +71,9 @@ function scanSourceText(text: string): ScannedText {
       else if (text.startsWith('/*', at)) {
         skipTo('*/');
         at += 2;
-      } else if (char === "'" || char === '"') string(char);
-      else if (char === '`') template();
-      else if (char === '/' && startsExpression(code)) regularExpression();
+      } else if (char === "'" || char === '"') copyString(char);
+      else if (char === '`') copyTemplate();
+      else if (char === '/' && startsExpression(code)) skipRegularExpression();
       else {
         if (char === '{') depth += 1;
         if (char === '}' && isInTemplate && depth === 0) return;
@@ -85,34 +85,34 @@ function scanSourceText(text: string): ScannedText {
   }
 
   function skipTo(end: string): void {
-    const found = text.indexOf(end, at);
-    at = found === -1 ? text.length : found;
+    const endIndex = text.indexOf(end, at);
+    at = endIndex === -1 ? text.length : endIndex;
     code += ' ';
   }
 
-  function string(quote: string): void {
+  function copyString(quote: string): void {
     const from = ++at;
     while (at < text.length && text[at] !== quote) at += text[at] === '\\' ? 2 : 1;
     code += `"${strings.push(text.slice(from, at)) - 1}"`;
     at += 1;
   }
 
-  function template(): void {
-    const found = { tag: /[\w$.]*$/.exec(code)?.[0] ?? '', text: '' };
-    templates.push(found);
+  function copyTemplate(): void {
+    const templateText = { tag: /[\w$.]*$/.exec(code)?.[0] ?? '', text: '' };
+    templates.push(templateText);
     code += '`';
     at += 1;
     while (at < text.length && text[at] !== '`') {
       if (text.startsWith('${', at)) {
         at += 2;
         code += '${';
-        found.text += '${}';
-        walk(true);
+        templateText.text += '${}';
+        copyCode(true);
         code += '}';
         at += 1;
       } else {
         const length = text[at] === '\\' ? 2 : 1;
-        found.text += text.slice(at, at + length);
+        templateText.text += text.slice(at, at + length);
         at += length;
       }
     }
@@ -120,7 +120,7 @@ function scanSourceText(text: string): ScannedText {
     at += 1;
   }
 
-  function regularExpression(): void {
+  function skipRegularExpression(): void {
     let isInClass = false;
     for (at += 1; at < text.length && (isInClass || text[at] !== '/'); at += 1) {
       if (text[at] === '\\') at += 1;
@@ -131,12 +131,14 @@ function scanSourceText(text: string): ScannedText {
     at += 1;
   }
 
-  walk(false);
+  copyCode(false);
   return { code, strings, templates };
 }
 
 /** Whether a slash after this code begins a regular expression; otherwise it is a division. */
 function startsExpression(code: string): boolean {
-  const before = code.trimEnd();
-  return before === '' || /[(,=:[!&|?{};+*%<>~^-]$|\b(return|typeof|case|of|in)$/.test(before);
+  const codeBefore = code.trimEnd();
+  return (
+    codeBefore === '' || /[(,=:[!&|?{};+*%<>~^-]$|\b(return|typeof|case|of|in)$/.test(codeBefore)
+  );
 }

@@ -35,10 +35,10 @@ test('has at least ten INFO keys, of every type, with lists and keys that most r
 });
 
 test('block gzip is gzip, block by block', () => {
-  const parts = ['first\n', 'second\n'].map((part) => bgzfBlock(Buffer.from(part)));
-  const file = Buffer.concat([...parts, bgzfEofBlock]);
+  const blocks = ['first\n', 'second\n'].map((text) => bgzfBlock(Buffer.from(text)));
+  const file = Buffer.concat([...blocks, bgzfEofBlock]);
   expect(gunzipSync(file).toString()).toBe('first\nsecond\n');
-  expect(file.readUInt16LE(16) + 1).toBe(parts[0]?.byteLength);
+  expect(file.readUInt16LE(16) + 1).toBe(blocks[0]?.byteLength);
   // The BGZF end block, as the BGZF specification prints it.
   expect(Buffer.from(bgzfEofBlock).toString('hex')).toBe(
     '1f8b08040000000000ff0600424302001b0003000000000000000000',

@@ -1,6 +1,6 @@
 /*
- * Runs the public clients, as they are, against a server of its own: what their documentation shows (python/test_*.py, r/) and
- * the tests that they bring. STRANDLAKE_CLIENTS names their folders. `npm run test:clients` builds and runs this.
+ * Runs the public clients, unchanged, against a server that it starts: what their documentation shows (python/test_*.py, r/) and
+ * the clients' own tests. STRANDLAKE_CLIENTS names their folders. `npm run test:clients` builds and runs this.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,16 +11,16 @@ import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const own = fileURLToPath(new URL('.', import.meta.url));
+const ownFolder = fileURLToPath(new URL('.', import.meta.url));
 const strandlake = fileURLToPath(new URL('../../dist/cli/strandlake.js', import.meta.url));
 const python = process.env.STRANDLAKE_PYTHON ?? 'python3';
-/** Modules whose name has this text are run; all without one. */
-const [wanted = ''] = process.argv.slice(2);
+/** Only modules whose name contains this text are run; without the argument, all are. */
+const [moduleFilter = ''] = process.argv.slice(2);
 /** The account of the users of a client, with which the paths of its own tests begin. */
 const accountOf = (name) => (name === 'r:solvebio' ? 'solvebio' : 'quartzbio');
 
 const folders = (process.env.STRANDLAKE_CLIENTS ?? '').split(delimiter).filter(Boolean);
-// Packages of R come first: they share an account with those of Python, and must not find what these make.
+// Packages of R come first: they share an account with those of Python, and must not find what the tests of these create.
 const clients = folders
   .map(clientIn)
   .sort((a, b) => Number(a.kind === 'python') - Number(b.kind === 'python'));
@@ -28,26 +28,26 @@ if (clients.length === 0) {
   console.error(`Name the folders of the clients: STRANDLAKE_CLIENTS=/src/solvebio-python${delimiter}/src/quartzbio-python npm run test:clients`); // prettier-ignore
   process.exit(1);
 }
-/** Begins the reason of a test that may pass, too. */
-const byChance = 'By chance: ';
-const differences = await readDifferences(join(own, 'differences.md'));
+/** The beginning of the reason of a listed difference whose test passes sometimes. */
+const byChancePrefix = 'By chance: ';
+const differences = await readDifferences(join(ownFolder, 'differences.md'));
 const scratch = await mkdtemp(join(tmpdir(), 'strandlake-clients-'));
 const data = join(scratch, 'data');
-const filesPort = await freePort();
+const filesPort = await findFreePort();
 const server = await startServer();
-let passed = 0;
-let failed = 0;
+let passedCount = 0;
+let failedCount = 0;
 try {
-  for (const client of clients) await check(client);
+  for (const client of clients) await checkClient(client);
 } finally {
   server.process.kill();
   await server.ended;
   await rm(scratch, { recursive: true, force: true });
 }
-console.log(`\n${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 ? 0 : 1;
+console.log(`\n${passedCount} passed, ${failedCount} failed`);
+process.exitCode = failedCount === 0 ? 0 : 1;
 
-/** What a folder holds: a Python package that is named after its server, or a package of R. */
+/** Returns the client in a folder: a Python package, which is named after its server, or a package of R. */
 function clientIn(folder) {
   const name = ['solvebio', 'quartzbio'].find((one) =>
     existsSync(join(folder, one, '__init__.py')),
@@ -64,14 +64,14 @@ function clientIn(folder) {
 }
 
 /** Runs all tests of a client, and compares their outcomes with the differences that are listed. */
-async function check({ folder, name, kind }) {
+async function checkClient({ folder, name, kind }) {
   // Packages of Python and of R may have the same name.
   const plainName = name.replace(':', '-');
   const home = join(scratch, plainName);
   await mkdir(home);
   // The tests of a package of R name the address of their user.
   const email = kind === 'r' ? `test@${name.slice(2)}.com` : `python@${name}.com`;
-  const token = strandlakeDoes('user', 'add', email, '--role', 'admin', '--account', accountOf(name)).trim().split('\n').at(-1); // prettier-ignore
+  const token = runStrandlake('user', 'add', email, '--role', 'admin', '--account', accountOf(name)).trim().split('\n').at(-1); // prettier-ignore
   const env = {
     ...process.env,
     HOME: home,
@@ -84,41 +84,47 @@ async function check({ folder, name, kind }) {
     SOLVEBIO_API_KEY: token,
   };
   const outcomes = kind === 'r' ? await runR(folder, name.slice(2), env) : await runPython(folder, name, env); // prettier-ignore
-  const expected = new Map(differences.filter((one) => one.client === name).map((one) => [one.test, one.reason])); // prettier-ignore
-  const seen = new Set();
+  const reasonByTest = new Map(differences.filter((one) => one.client === name).map((one) => [one.test, one.reason])); // prettier-ignore
+  const finishedTests = new Set();
   const counts = { passed: 0, skipped: 0, different: 0 };
   for (const { test, outcome, message } of outcomes) {
-    const reason = expected.get(test);
-    seen.add(test);
+    const reason = reasonByTest.get(test);
+    finishedTests.add(test);
     if (outcome === 'skipped') counts.skipped++;
-    else if (outcome === 'passed' && (reason ?? byChance).startsWith(byChance)) counts.passed++;
+    else if (outcome === 'passed' && (reason ?? byChancePrefix).startsWith(byChancePrefix))
+      counts.passed++;
     else if (outcome === 'failed' && reason !== undefined) counts.different++;
     else {
-      failed++;
+      failedCount++;
       console.log(
         `FAIL ${name} ${test}${reason === undefined ? '' : ': it is listed as a difference, and passes'}`,
       );
       if (message) console.log(message.replace(/^/gm, '     '));
     }
   }
-  for (const test of wanted === '' ? expected.keys().filter((one) => !seen.has(one)) : []) {
-    failed++;
+  for (const test of moduleFilter === ''
+    ? reasonByTest.keys().filter((one) => !finishedTests.has(one))
+    : []) {
+    failedCount++;
     console.log(`FAIL ${name} ${test}: it is listed as a difference, and was not run`);
   }
-  passed += counts.passed + counts.different;
+  passedCount += counts.passed + counts.different;
   console.log(
     `${name}: ${counts.passed} passed, ${counts.different} differ as listed, ${counts.skipped} skip themselves`,
   );
 }
 
-/** The outcomes of a Python package: of our scripts, and of its own tests, each module in a process of its own. */
-async function runPython(folder, name, base) {
-  // A copy, because the tests write beside themselves.
+/**
+ * Returns the outcomes of the tests of a Python package: of the scripts in `python/`, and of the package's own tests. Each module runs in a
+ * process of its own.
+ */
+async function runPython(folder, name, baseEnv) {
+  // A copy, because the tests write files into their folder.
   const packages = join(scratch, `${name}-package`);
   await cp(join(folder, name), join(packages, name), { recursive: true });
-  const env = { ...base, QUARTZBIO_API_HOST: server.url, QUARTZBIO_ACCESS_TOKEN: base.STRANDLAKE_TOKEN, STRANDLAKE_CLIENT: name, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' }; // prettier-ignore
-  const scripts = join(own, 'python');
-  const fixtures = await linesOf(python, [join(scripts, 'fixtures.py')], env);
+  const env = { ...baseEnv, QUARTZBIO_API_HOST: server.url, QUARTZBIO_ACCESS_TOKEN: baseEnv.STRANDLAKE_TOKEN, STRANDLAKE_CLIENT: name, PYTHONPATH: packages, PYTHONDONTWRITEBYTECODE: '1', PYTHONWARNINGS: 'ignore' }; // prettier-ignore
+  const scripts = join(ownFolder, 'python');
+  const fixtures = await runProgram(python, [join(scripts, 'fixtures.py')], env);
   if (fixtures.code !== 0) {
     console.error(fixtures.lines.join('\n'));
     throw new Error(`the fixtures of ${name} could not be made`);
@@ -130,36 +136,44 @@ async function runPython(folder, name, base) {
     ...(await modulesIn(join(packages, name, 'test'))).map((module) => `${name}.test.${module}`),
   ];
   const outcomes = [];
-  for (const module of modules.filter((one) => one.includes(wanted))) {
-    const { code, lines } = await linesOf(python, [join(scripts, 'run_tests.py'), module], env);
+  for (const module of modules.filter((one) => one.includes(moduleFilter))) {
+    const { code, lines } = await runProgram(python, [join(scripts, 'run_tests.py'), module], env);
     outcomes.push(...lines.flatMap(outcomeIn));
     if (code !== 0) outcomes.push({ test: module, outcome: 'failed', message: lines.slice(-20).join('\n') }); // prettier-ignore
   }
   return outcomes;
 }
 
-/** The outcomes of a package of R, each file of tests in a process of its own: of our scripts, and of its own tests. */
-async function runR(folder, name, base) {
+/**
+ * Returns the outcomes of the tests of a package of R: of the scripts in `r/`, and of the package's own tests. Each file runs in a process
+ * of its own.
+ */
+async function runR(folder, name, baseEnv) {
   const library = join(scratch, 'r-library');
   await mkdir(library, { recursive: true });
   const env = {
-    ...base,
+    ...baseEnv,
     R_LIBS: library,
     EDP_API_HOST: server.url,
-    EDP_API_SECRET: base.STRANDLAKE_TOKEN,
+    EDP_API_SECRET: baseEnv.STRANDLAKE_TOKEN,
   };
-  if (name === 'quartzbio.edp') await emptyPackage('arrow', library, env);
+  if (name === 'quartzbio.edp') await installEmptyPackage('arrow', library, env);
   await install(folder, library, env);
-  // A copy, because the tests write beside themselves; of all, because they read the description of the package.
+  // A copy, because the tests write files into their folder; of the whole package, because they read its description.
   await cp(folder, join(scratch, `r-${name}-package`), { recursive: true });
-  const copied = join(scratch, `r-${name}-package`, 'tests', 'testthat');
-  const scripts = join(own, 'r');
-  const ours = ['test_documentation.R', ...(name === 'solvebio' ? ['test_public.R'] : [])];
-  const theirs = (await readdir(copied)).filter((file) => /^test.*\.R$/.test(file)).sort();
-  const runs = [...ours.map((file) => ['-', join(scripts, file)]), ...theirs.map((file) => [copied, join(copied, file)])]; // prettier-ignore
+  const copiedTests = join(scratch, `r-${name}-package`, 'tests', 'testthat');
+  const scripts = join(ownFolder, 'r');
+  const ownTestFiles = ['test_documentation.R', ...(name === 'solvebio' ? ['test_public.R'] : [])];
+  const packageTestFiles = (await readdir(copiedTests))
+    .filter((file) => /^test.*\.R$/.test(file))
+    .sort();
+  const runs = [
+    ...ownTestFiles.map((file) => ['-', join(scripts, file)]),
+    ...packageTestFiles.map((file) => [copiedTests, join(copiedTests, file)]),
+  ];
   const outcomes = [];
-  for (const [helpers, file] of runs.filter(([, file]) => file.includes(wanted))) {
-    const { code, lines } = await linesOf('Rscript', [join(scripts, 'run_tests.R'), name, helpers, file], env, copied); // prettier-ignore
+  for (const [helpers, file] of runs.filter(([, file]) => file.includes(moduleFilter))) {
+    const { code, lines } = await runProgram('Rscript', [join(scripts, 'run_tests.R'), name, helpers, file], env, copiedTests); // prettier-ignore
     outcomes.push(...lines.flatMap(outcomeIn));
     if (code !== 0) outcomes.push({ test: file, outcome: 'failed', message: lines.slice(-20).join('\n') }); // prettier-ignore
   }
@@ -168,14 +182,18 @@ async function runR(folder, name, base) {
 
 /** Installs a package of R from its sources. */
 async function install(folder, library, env) {
-  const { code, lines } = await linesOf('R', ['CMD', 'INSTALL', '--no-docs', `--library=${library}`, folder], env); // prettier-ignore
+  const { code, lines } = await runProgram('R', ['CMD', 'INSTALL', '--no-docs', `--library=${library}`, folder], env); // prettier-ignore
   if (code !== 0) throw new Error(lines.join('\n'));
 }
 
-/** An empty package in place of one that a package names and that is not there: what needs it fails, and the rest runs. */
-async function emptyPackage(name, library, env) {
-  const installed = await linesOf('Rscript', ['-e', `stopifnot(requireNamespace("${name}"))`], env);
-  if (installed.code === 0) return;
+/** Installs an empty package in place of a required one that is not installed: the tests that need it fail, and the others run. */
+async function installEmptyPackage(name, library, env) {
+  const installationCheck = await runProgram(
+    'Rscript',
+    ['-e', `stopifnot(requireNamespace("${name}"))`],
+    env,
+  );
+  if (installationCheck.code === 0) return;
   const folder = join(scratch, name);
   await mkdir(folder);
   const description = { Package: name, Version: '99.0', Title: 'Empty', Description: 'Empty.', License: 'Apache-2.0', Author: 'none', Maintainer: 'none <none@example.org>' }; // prettier-ignore
@@ -184,14 +202,14 @@ async function emptyPackage(name, library, env) {
   await install(folder, library, env);
 }
 
-/** The outcome in a line of a test run; none in what the clients print. */
+/** Returns the outcome in a line of a test run, in a list; the list is empty for a line that the client has printed. */
 function outcomeIn(line) {
   if (!line.startsWith('{"test"')) return [];
   return [JSON.parse(line)];
 }
 
 /** Runs a program; resolves with its exit code and the lines that it printed. */
-function linesOf(program, args, env, cwd = scratch) {
+function runProgram(program, args, env, cwd = scratch) {
   const child = spawn(program, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines = [];
   for (const stream of [child.stdout, child.stderr])
@@ -208,25 +226,25 @@ async function startServer() {
   const child = spawn(process.execPath, [strandlake, 'serve', '--data', data, ...settings], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const ended = new Promise((resolve) => child.on('close', resolve));
+  const exitPromise = new Promise((resolve) => child.on('close', resolve));
   const url = await new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const [, address] = /ready at (\S+)/.exec(line) ?? [];
       if (address !== undefined) resolve(address);
     });
-    void ended.then(() => reject(new Error('The server did not start')));
+    void exitPromise.then(() => reject(new Error('The server did not start')));
   });
-  return { process: child, ended, url };
+  return { process: child, ended: exitPromise, url };
 }
 
-/** Runs a command of ours on the data folder, and returns what it printed. */
-function strandlakeDoes(...args) {
+/** Runs a command of Strandlake on the data folder, and returns what it has printed. */
+function runStrandlake(...args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [strandlake, ...args, '--data', data], { encoding: 'utf8' }); // prettier-ignore
   if (status !== 0) throw new Error(stderr);
   return stdout;
 }
 
-async function freePort() {
+async function findFreePort() {
   const probe = createServer();
   await new Promise((resolve) => probe.listen(0, '127.0.0.1', resolve));
   const { port } = probe.address();
@@ -234,7 +252,7 @@ async function freePort() {
   return port;
 }
 
-/** The rows of the table of differences; a row with both Python clients is one of each. */
+/** Returns the rows of the table of differences; a row that names several clients gives one for each. */
 async function readDifferences(file) {
   const rows = (await readFile(file, 'utf8')).split('\n').filter((line) => line.startsWith('| `'));
   return rows.flatMap((row) => {
@@ -243,7 +261,7 @@ async function readDifferences(file) {
   });
 }
 
-/** The name of a test; `<client>` stands for the package. */
+/** Returns the name of a test with the name of the package in place of `<client>`. */
 function ownName(cell, client) {
   return cell.replaceAll('`', '').replace('<client>', client);
 }

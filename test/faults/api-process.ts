@@ -41,8 +41,8 @@ export class KillableApiProcess {
 
   /** Starts an API process; resolves with a client when the process listens. If a crash point is given, the process kills itself there. */
   async start(crashPoint?: string, settings?: readonly string[]): Promise<Client> {
-    const started = this.forkProcess(crashPoint, settings);
-    const [message] = (await once(started, 'message')) as [{ port: number }];
+    const startedProcess = this.forkProcess(crashPoint, settings);
+    const [message] = (await once(startedProcess, 'message')) as [{ port: number }];
     return this.#clientOf(`http://127.0.0.1:${message.port}`);
   }
 
@@ -72,10 +72,10 @@ export class KillableApiProcess {
 
   /** Resolves with the exit code and the signal when the process has ended. */
   waitForExit(): Promise<unknown> {
-    const ending = this.#process!;
-    if (ending.exitCode !== null || ending.signalCode !== null)
-      return Promise.resolve([ending.exitCode, ending.signalCode]);
-    return once(ending, 'exit');
+    const endingProcess = this.#process!;
+    if (endingProcess.exitCode !== null || endingProcess.signalCode !== null)
+      return Promise.resolve([endingProcess.exitCode, endingProcess.signalCode]);
+    return once(endingProcess, 'exit');
   }
 
   /** Sends a signal to the process, if it is running, and waits until it has ended. */

@@ -41,22 +41,23 @@ class RecordModel {
       .sort((a, b) => a.place - b.place);
   }
 
-  applyChange({ mode, records }: RandomChange, commit: number): void {
-    const before = this.liveRecords;
+  applyChange({ mode, records }: RandomChange, commitId: number): void {
+    const recordsBefore = this.liveRecords;
     for (const { n, v } of records) {
-      const found = mode === 'append' ? [] : before.filter((one) => one.n === n);
-      for (const one of found) {
-        one.deletedBy = commit;
-        if (mode !== 'delete') this.#add(n, v, commit, one.place);
+      const matchingRecords = mode === 'append' ? [] : recordsBefore.filter((one) => one.n === n);
+      for (const one of matchingRecords) {
+        one.deletedBy = commitId;
+        if (mode !== 'delete') this.#add(n, v, commitId, one.place);
       }
-      if (found.length === 0 && mode !== 'delete') this.#add(n, v, commit, this.#places++);
+      if (matchingRecords.length === 0 && mode !== 'delete')
+        this.#add(n, v, commitId, this.#places++);
     }
   }
 
-  rollBack(commit: number): void {
+  rollBack(commitId: number): void {
     for (const one of this.#states) {
-      if (one.addedBy === commit) one.isGone = true;
-      if (one.deletedBy === commit) one.deletedBy = undefined;
+      if (one.addedBy === commitId) one.isGone = true;
+      if (one.deletedBy === commitId) one.deletedBy = undefined;
     }
   }
 
@@ -67,23 +68,25 @@ class RecordModel {
 
 test(`C5, C6: what many clients change at once is what the commits say, one after the other (STRANDLAKE_SEED=${seed})`, async () => {
   const next = seededRandom(seed);
-  const belowMost = (most: number): number => Math.floor(next() * most);
+  const randomBelow = (limit: number): number => Math.floor(next() * limit);
   const datasetId = await newDataset();
   const changes = new Map<number, RandomChange>();
-  const knownNumbers: number[] = [];
-  let madeCount = 0;
+  const knownCommitIds: number[] = [];
+  let nextValue = 0;
   const client = async (): Promise<void> => {
     for (let step = 0; step < 8; step++) {
       const changeDraw = next();
-      if (changeDraw < 0.25 && knownNumbers.length > 0) {
-        const commit = knownNumbers[belowMost(knownNumbers.length)]!;
-        const { status } = await ann.post(`/v2/dataset_commits/${commit}/rollback`, {});
+      if (changeDraw < 0.25 && knownCommitIds.length > 0) {
+        const commitId = knownCommitIds[randomBelow(knownCommitIds.length)]!;
+        const { status } = await ann.post(`/v2/dataset_commits/${commitId}/rollback`, {});
         expect([201, 400]).toContain(status);
         continue;
       }
-      const mode = (['append', 'upsert', 'overwrite', 'delete'] as const)[belowMost(4)]!;
-      const numbers = [...new Set(Array.from({ length: 1 + belowMost(6) }, () => belowMost(25)))];
-      const records = numbers.map((n) => ({ n, v: madeCount++ }));
+      const mode = (['append', 'upsert', 'overwrite', 'delete'] as const)[randomBelow(4)]!;
+      const numbers = [
+        ...new Set(Array.from({ length: 1 + randomBelow(6) }, () => randomBelow(25))),
+      ];
+      const records = numbers.map((n) => ({ n, v: nextValue++ }));
       const key = mode === 'append' ? {} : { commit_mode: mode, id_fields: ['n'] };
       const body = { dataset_id: datasetId, records, ...key };
       const { json } = await ann.post('/v2/dataset_imports', body);
@@ -92,7 +95,7 @@ test(`C5, C6: what many clients change at once is what the commits say, one afte
       if (json['status'] === 'failed')
         expect(json['error_message']).toMatch(/^id_fields: no record has a field/); // prettier-ignore
       else changes.set(commit!.id, { mode, records });
-      if (commit !== undefined) knownNumbers.push(commit.id);
+      if (commit !== undefined) knownCommitIds.push(commit.id);
     }
   };
   await Promise.all(Array.from({ length: 8 }, client));
@@ -116,9 +119,9 @@ test(`C5, C6: what many clients change at once is what the commits say, one afte
   }
   const expectedRows = model.liveRecords.map(({ n, v }) => [n, v]);
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 10_000 });
-  const found = (json['results'] as { n: number; v: number }[]).map(({ n, v }) => [n, v]);
-  expect(found).toEqual(expectedRows);
+  const foundRows = (json['results'] as { n: number; v: number }[]).map(({ n, v }) => [n, v]);
+  expect(foundRows).toEqual(expectedRows);
   await server.scheduler.compacted();
-  const verified = await ann.post(`/v2/datasets/${datasetId}/verify`);
-  expect(verified.json['differences']).toEqual([]);
+  const verification = await ann.post(`/v2/datasets/${datasetId}/verify`);
+  expect(verification.json['differences']).toEqual([]);
 });

@@ -9,8 +9,14 @@ export async function findFolderInconsistencies({
 }: Pick<TestServer, 'catalog' | 'data'>): Promise<readonly string[]> {
   const now = Date.now();
   const store = openStore(data); // a store without cached state
-  const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now });
-  return found
+  const differences = await verifyFolder({
+    catalog,
+    data,
+    store,
+    unreferencedBefore: Infinity,
+    now,
+  });
+  return differences
     .filter(({ where }) => !where.startsWith('scratch/spill'))
     .map(({ where, problem }) => `${where}: ${problem}`);
 }

@@ -41,18 +41,20 @@ async function recordsOf(datasetId: number): Promise<readonly (readonly [...Valu
 
 /** Returns the records of a dataset after a change of the records with some numbers, which `commit` has made. */
 function changedRecords(
-  before: readonly (readonly [...Values, string])[],
+  recordsBefore: readonly (readonly [...Values, string])[],
   mode: ChangeMode,
   numbers: readonly number[],
   state: number,
   commit: string,
 ): readonly (readonly [...Values, string])[] {
-  if (mode === 'delete') return before.filter(([n]) => !numbers.includes(n));
-  const known = before.map(([n]) => n);
-  const added = numbers.filter((n) => !known.includes(n));
+  if (mode === 'delete') return recordsBefore.filter(([n]) => !numbers.includes(n));
+  const knownNumbers = recordsBefore.map(([n]) => n);
+  const addedNumbers = numbers.filter((n) => !knownNumbers.includes(n));
   return [
-    ...before.map((one) => (numbers.includes(one[0]) ? ([one[0], state, commit] as const) : one)),
-    ...added.map((n) => [n, state, commit] as const),
+    ...recordsBefore.map((one) =>
+      numbers.includes(one[0]) ? ([one[0], state, commit] as const) : one,
+    ),
+    ...addedNumbers.map((n) => [n, state, commit] as const),
   ];
 }
 
@@ -79,14 +81,14 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     ['delete', 'in place'],
   ])(`${faultName(fault)} at any step of a migration with commit_mode %s %s`, async (mode, place) => {
     const groups = Array.from({ length: groupCount }, (_, group) => group);
-    const stored = groups.flatMap((group) => numbersOf(group).map((n) => ({ n, state: -1, group })));
-    const target_id = await newDatasetOf('target', stored);
+    const storedRecords = groups.flatMap((group) => numbersOf(group).map((n) => ({ n, state: -1, group })));
+    const target_id = await newDatasetOf('target', storedRecords);
     const isInPlace = place === 'in place';
-    const added = (group: number): readonly number[] => (isInPlace ? [] : [addedNumberOf(group)]);
+    const numbersAddedBy = (group: number): readonly number[] => (isInPlace ? [] : [addedNumberOf(group)]);
     const source_id = isInPlace
       ? target_id
       : await newDatasetOf('source', groups.flatMap((group) =>
-          [...numbersOf(group), ...added(group)].map((n) => ({ n, state: group, group })),
+          [...numbersOf(group), ...numbersAddedBy(group)].map((n) => ({ n, state: group, group })),
         ));
     let expectedRecords = await recordsOf(target_id);
     let group = -1;
@@ -106,7 +108,8 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       const { json } = await waitForJob(disk.ann, `/v2/dataset_migrations/${idOf(job)}`);
       armFault(undefined);
       const isDone = json['status'] === 'completed';
-      if (isDone) expectedRecords = changedRecords(expectedRecords, mode, [...numbersOf(group), ...added(group)], group, commitOf(json));
+      const numbers = [...numbersOf(group), ...numbersAddedBy(group)];
+      if (isDone) expectedRecords = changedRecords(expectedRecords, mode, numbers, group, commitOf(json));
       else expectFaultNamed(where, json);
       expect([where, await recordsOf(target_id)]).toEqual([where, expectedRecords]);
       return isDone ? 'done' : 'failed';
@@ -115,9 +118,9 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   }); // prettier-ignore
 
   test(`${faultName(fault)} at any step of an import from a file with commit_mode overwrite`, async () => {
-    const stored = Array.from({ length: 60 }, (_, n) => ({ n, state: 0 }));
-    const datasetId = await newDatasetOf('overwritten', stored);
-    const numbers = [...stored.slice(20, 40).map(({ n }) => n), 100];
+    const storedRecords = Array.from({ length: 60 }, (_, n) => ({ n, state: 0 }));
+    const datasetId = await newDatasetOf('overwritten', storedRecords);
+    const numbers = [...storedRecords.slice(20, 40).map(({ n }) => n), 100];
     const objectId = await newFile('records.json', numbers.map((n) => `{"n":${n},"state":1}\n`).join('')); // prettier-ignore
     let expectedRecords = await recordsOf(datasetId);
     const ends = await failAtEveryStep(fault, async (where) => {
@@ -147,20 +150,20 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     ['a migration', 'migrations', {}, { records: 21 }],
     ['a migration with commit_mode upsert', 'migrations', upsertByNumber, { records_added: 1, records_changed: 20 }],
   ])(`${faultName(fault)} at any step of a dry run of %s`, async (_, kind, body, counts) => {
-    const stored = Array.from({ length: 60 }, (_, n) => ({ n, state: 0 }));
-    const given = [...stored.slice(20, 40).map(({ n }) => n), 100].map((n) => ({ n, state: 1 }));
-    const datasetId = await newDatasetOf('stored', stored);
+    const storedRecords = Array.from({ length: 60 }, (_, n) => ({ n, state: 0 }));
+    const givenRecords = [...storedRecords.slice(20, 40).map(({ n }) => n), 100].map((n) => ({ n, state: 1 }));
+    const datasetId = await newDatasetOf('stored', storedRecords);
     const source = kind === 'imports'
-      ? { dataset_id: datasetId, object_id: await newFile('given.json', given.map((one) => `${JSON.stringify(one)}\n`).join('')) }
-      : { target_id: datasetId, source_id: await newDatasetOf('given', given) };
+      ? { dataset_id: datasetId, object_id: await newFile('given.json', givenRecords.map((one) => `${JSON.stringify(one)}\n`).join('')) }
+      : { target_id: datasetId, source_id: await newDatasetOf('given', givenRecords) };
     const readState = async (): Promise<unknown> => [await recordsOf(datasetId), await disk.server.store.version(datasetId)];
-    const before = await readState();
+    const stateBefore = await readState();
     const ends = await failAtEveryStep(fault, async (where) => {
       const job = await disk.ann.post(`/v2/dataset_${kind}`, { ...source, ...body, dry_run: true });
       if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
       const { json } = await waitForJob(disk.ann, `/v2/dataset_${kind}/${idOf(job)}`);
       armFault(undefined);
-      expect([where, json['dataset_commits'], await readState()]).toEqual([where, [], before]);
+      expect([where, json['dataset_commits'], await readState()]).toEqual([where, [], stateBefore]);
       if (json['status'] !== 'completed') return expectFaultNamed(where, json);
       expect([where, json['metadata']]).toMatchObject([where, { dry_run: counts }]);
       return 'done';
@@ -171,30 +174,30 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
   test(`${faultName(fault)} at any step of a copy of files`, async () => {
     const { ann, vaultId } = disk;
     const folder = { vault_id: vaultId, object_type: 'folder', filename: 'source' };
-    const source = idOf(await ann.post('/v2/objects', folder));
+    const sourceFolderId = idOf(await ann.post('/v2/objects', folder));
     const contents = { '/source/a.txt': 'ACGT', '/source/b.txt': 'TTTT' };
     for (const [path, text] of Object.entries(contents))
-      await newFile(path.split('/')[2]!, text, source);
+      await newFile(path.split('/')[2]!, text, sourceFolderId);
     let targetVaultId = 0;
     /** Returns the paths in the target, with the contents of the files. */
     const readTarget = async (): Promise<unknown> => {
       const objects = listOf(await ann.get(`/v2/objects?vault_id=${targetVaultId}`));
-      const found = objects.map(async ({ id, path, object_type }) => {
+      const contentReads = objects.map(async ({ id, path, object_type }) => {
         if (object_type !== 'file') return [path, null];
         const { json } = await ann.get(`/v2/objects/${String(id)}/download`);
         return [path, (await sendRequest('', 'GET', String(json['download_url']))).text];
       });
-      return Object.fromEntries(await Promise.all(found));
+      return Object.fromEntries(await Promise.all(contentReads));
     };
     const newTarget = async (): Promise<void> => {
       if (targetVaultId > 0) await ann.delete(`/v2/vaults/${targetVaultId}`);
       targetVaultId = idOf(await ann.post('/v2/vaults', { name: `Copy ${targetVaultId}` }));
     };
-    const copy = { source_vault_id: vaultId, source_object_id: source };
+    const copyBody = { source_vault_id: vaultId, source_object_id: sourceFolderId };
     const ends = await failAtEveryStep(
       fault,
       async (where) => {
-        const job = await ann.post('/v2/object_copy_tasks', { ...copy, target_vault_id: targetVaultId }); // prettier-ignore
+        const job = await ann.post('/v2/object_copy_tasks', { ...copyBody, target_vault_id: targetVaultId }); // prettier-ignore
         if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
         const { json } = await waitForJob(ann, `/v2/object_copy_tasks/${idOf(job)}`);
         armFault(undefined);
@@ -225,8 +228,8 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
           if (!hits.includes('remove') && !hits.includes('list'))
             expect([where, tables]).toEqual([where, []]);
         }
-        const repeated = await query();
-        expect([where, repeated.status, repeated.json['results']]).toEqual([where, 200, expect.arrayContaining([expect.objectContaining({ gene: 'KRAS', n: '2' })])]); // prettier-ignore
+        const repeatedAnswer = await query();
+        expect([where, repeatedAnswer.status, repeatedAnswer.json['results']]).toEqual([where, 200, expect.arrayContaining([expect.objectContaining({ gene: 'KRAS', n: '2' })])]); // prettier-ignore
         return answer.status === 200 ? 'done' : 'failed';
       },
       async () => {
@@ -241,14 +244,14 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
     const datasetId = await newDatasetOf('computed', records);
     const listTables = async (): Promise<readonly string[]> =>
       (await readdir(disk.server.data.fileTables)).toSorted();
-    let tables = 0;
+    let fieldCount = 0;
     const ends = await failAtEveryStep(fault, async (where) => {
       // The field has another name each time, so that no earlier table has it.
-      const name = `third${++tables}`;
+      const name = `third${++fieldCount}`;
       const target_fields = [{ name, expression: 'record.n % 3', data_type: 'long' }];
       const body = { target_fields, filters: [[name, 1]], limit: 0 };
       const query = (): Promise<Answer> => disk.ann.post(`/v2/datasets/${datasetId}/data`, body);
-      const before = await listTables();
+      const tablesBefore = await listTables();
       const answer = await query();
       const hits = faultHits();
       armFault(undefined);
@@ -256,11 +259,15 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
         expectRefusedOrFailed(where, answer, fault);
         // A table whose files could not be removed is removed by the next start.
         if (!hits.includes('remove') && !hits.includes('list'))
-          expect([where, await listTables()]).toEqual([where, before]);
+          expect([where, await listTables()]).toEqual([where, tablesBefore]);
       }
-      const repeated = await query();
-      expect([where, repeated.status, repeated.json['total']]).toEqual([where, 200, 10]);
-      expect([where, await listTables()]).not.toEqual([where, before]);
+      const repeatedAnswer = await query();
+      expect([where, repeatedAnswer.status, repeatedAnswer.json['total']]).toEqual([
+        where,
+        200,
+        10,
+      ]);
+      expect([where, await listTables()]).not.toEqual([where, tablesBefore]);
       return answer.status === 200 ? 'done' : 'failed';
     });
     expect(ends.failed).toBeGreaterThan(2);

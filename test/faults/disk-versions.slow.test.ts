@@ -27,7 +27,7 @@ async function recordsOf(datasetId: number): Promise<readonly unknown[]> {
 }
 
 /** Expects that the error of a task names the fault as its cause. */
-function failedByFault(where: string, { message }: Error): 'failed' {
+function expectFaultNamed(where: string, { message }: Error): 'failed' {
   expect([where, message]).toEqual([where, expect.stringMatching(faultMessagePattern)]);
   return 'failed';
 }
@@ -44,17 +44,20 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       return (json['dataset_commits'] as { readonly id: number }[])[0]!.id;
     };
     let state = 1;
-    let commit = await change(state);
-    let changed = await recordsOf(datasetId);
+    let commitId = await change(state);
+    let recordsChanged = await recordsOf(datasetId);
     const ends = await failAtEveryStep(fault, async (where) => {
-      const done = await disk.ann.post(`/v2/dataset_commits/${commit}/rollback`, {});
+      const rollbackAnswer = await disk.ann.post(`/v2/dataset_commits/${commitId}/rollback`, {});
       armFault(undefined);
-      const isDone = done.status === 201;
-      if (!isDone) expectRefusedOrFailed(where, done, fault);
-      expect([where, await recordsOf(datasetId)]).toEqual([where, isDone ? original : changed]);
+      const isDone = rollbackAnswer.status === 201;
+      if (!isDone) expectRefusedOrFailed(where, rollbackAnswer, fault);
+      expect([where, await recordsOf(datasetId)]).toEqual([
+        where,
+        isDone ? original : recordsChanged,
+      ]);
       if (!isDone) return 'failed';
-      commit = await change(++state);
-      changed = await recordsOf(datasetId);
+      commitId = await change(++state);
+      recordsChanged = await recordsOf(datasetId);
       return 'done';
     });
     if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
@@ -69,7 +72,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
     await failAtEveryStep(fault, async (where) => {
       const end = await checkpoint().then(
         () => 'done' as const,
-        (error: Error) => failedByFault(where, error),
+        (error: Error) => expectFaultNamed(where, error),
       );
       armFault(undefined);
       expect([where, await recordsOf(datasetId)]).toEqual([where, original]);
@@ -90,7 +93,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       async (where) => {
         const end = await sort().then(
           () => 'done' as const,
-          (error: Error) => failedByFault(where, error),
+          (error: Error) => expectFaultNamed(where, error),
         );
         armFault(undefined);
         expect([where, await recordsOf(datasetId!)]).toEqual([where, original]);

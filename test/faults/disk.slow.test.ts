@@ -24,11 +24,11 @@ import {
 const disk = useFailingDisk();
 const { failAtEveryStep, sweepAsAtStart, recordCountOf, reportedMessages } = disk;
 
-let sourceId: number;
+let sourceObjectId: number;
 beforeEach(async () => {
   const file = await newFile('source.vcf');
   await sendRequest('', 'PUT', String(file.json['upload_url']), vcfSource);
-  sourceId = idOf(file);
+  sourceObjectId = idOf(file);
 });
 
 const vcfSource = vcfTextOf(40);
@@ -39,19 +39,19 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
   const newNamedDataset = (name: string): Promise<Answer> =>
     disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name });
   const datasetId = idOf(await newNamedDataset('full'));
-  const doomed = idOf(await newNamedDataset('doomed'));
+  const doomedDatasetId = idOf(await newNamedDataset('doomed'));
   const records = [{ gene: 'TP53' }];
   await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
-  const exported = idOf(
+  const exportId = idOf(
     await disk.ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
   );
-  await waitForJob(disk.ann, `/v2/dataset_exports/${exported}`);
+  await waitForJob(disk.ann, `/v2/dataset_exports/${exportId}`);
   // All file operations except those of the catalogue, which has reserved disk space.
   const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   const job = await disk.ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
-    object_id: sourceId,
+    object_id: sourceObjectId,
   });
   const { json } = await waitForJob(disk.ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(json).toMatchObject({ status: 'failed' });
@@ -62,13 +62,13 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
     { detail: expect.stringMatching(/^No space/) },
   ]);
   expect(await recordCountOf(datasetId)).toBe(1);
-  for (const path of ['/v1/user', '/v2/vaults', '/v2/tasks', `/v2/dataset_exports/${exported}`]) {
+  for (const path of ['/v1/user', '/v2/vaults', '/v2/tasks', `/v2/dataset_exports/${exportId}`]) {
     expect([path, (await disk.ann.get(path)).status]).toEqual([path, 200]);
   }
-  const download = await disk.ann.get(`/v2/dataset_exports/${exported}/download?redirect=`);
+  const download = await disk.ann.get(`/v2/dataset_exports/${exportId}/download?redirect=`);
   expect((await sendRequest('', 'GET', String(download.json['url']))).status).toBe(200);
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
-  expect((await disk.ann.delete(`/v2/datasets/${doomed}`)).status).toBe(200);
+  expect((await disk.ann.delete(`/v2/datasets/${doomedDatasetId}`)).status).toBe(200);
   armFault(undefined);
   const repeatedImport = await disk.ann.post('/v2/dataset_imports', {
     dataset_id: datasetId,
@@ -89,7 +89,7 @@ test('R5: the last 64 MB of a disk are kept for what ends, cancels and deletes',
   armFault({ code: 'LOW', nth: 1 });
   const uploadAnswer = await sendRequest('', 'PUT', String(file.json['upload_url']), 'ACGT');
   expect(uploadAnswer.status).toBe(507);
-  const body = { dataset_id: idOf(createdDataset), object_id: sourceId };
+  const body = { dataset_id: idOf(createdDataset), object_id: sourceObjectId };
   const job = await disk.ann.post('/v2/dataset_imports', body);
   const { json } = await waitForJob(disk.ann, `/v2/dataset_imports/${idOf(job)}`);
   expect(json).toMatchObject({
@@ -105,14 +105,14 @@ test('R5: a task that ends while the catalogue has no space ends when it has som
     name: 'later',
   });
   const datasetId = idOf(createdDataset);
-  const body = { dataset_id: datasetId, object_id: sourceId };
+  const body = { dataset_id: datasetId, object_id: sourceObjectId };
   const job = await disk.ann.post('/v2/dataset_imports', body);
-  const { task } = { task: Number(job.json['task_id']) };
+  const taskId = Number(job.json['task_id']);
   reportedMessages.length = 0;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations: ['commit'] });
   await pollUntil(() => reportedMessages.some((text) => text.includes('no space left')));
   armFault(undefined);
-  expect(await disk.server.scheduler.wait(task)).toMatchObject({
+  expect(await disk.server.scheduler.wait(taskId)).toMatchObject({
     status: expect.stringMatching(/completed|failed/),
   });
   expect(await findFolderInconsistencies(disk.server)).toEqual([]);
@@ -123,22 +123,22 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
     const datasetId = idOf(
       await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name: faultName(fault) }),
     );
-    let rows = 0;
+    let expectedCount = 0;
     const ends = await failAtEveryStep(fault, async (where) => {
       const job = await disk.ann.post('/v2/dataset_imports', {
         dataset_id: datasetId,
-        object_id: sourceId,
+        object_id: sourceObjectId,
       });
       if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
       const { json } = await waitForJob(disk.ann, `/v2/dataset_imports/${idOf(job)}`);
       armFault(undefined);
-      if (json['status'] === 'completed') rows += 40;
+      if (json['status'] === 'completed') expectedCount += 40;
       else
         expect([where, json['error_message']]).toEqual([
           where,
           expect.stringMatching(faultMessagePattern),
         ]);
-      expect([where, await recordCountOf(datasetId)]).toEqual([where, rows]);
+      expect([where, await recordCountOf(datasetId)]).toEqual([where, expectedCount]);
       return json['status'] === 'completed' ? 'done' : 'failed';
     });
     // After a short write, the rest of the data is written, so the operation must not fail.
@@ -155,29 +155,29 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       const givenRecords = Array.from({ length: 300 }, (_, n) => ({ n, state: 0 }));
       await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: givenRecords });
       /** Returns the number and state of each stored record. */
-      const stored = async (): Promise<readonly (readonly [number, number])[]> => {
+      const fetchStored = async (): Promise<readonly (readonly [number, number])[]> => {
         const { json } = await disk.ann.post(`/v2/datasets/${datasetId}/data`, { limit: 1_000 });
         return (json['results'] as { n: number; state: number }[]).map(({ n, state }) => [
           n,
           state,
         ]);
       };
-      let expectedRows = await stored();
-      let next = 0;
+      let expectedRows = await fetchStored();
+      let round = 0;
       await failAtEveryStep(fault, async (where) => {
-        next++;
-        const namedNumbers = expectedRows.filter(([n]) => n % 60 === next % 60).map(([n]) => n);
+        round++;
+        const namedNumbers = expectedRows.filter(([n]) => n % 60 === round % 60).map(([n]) => n);
         const job = await disk.ann.post('/v2/dataset_imports', {
           dataset_id: datasetId,
           commit_mode: mode,
           id_fields: ['n'],
-          records: namedNumbers.map((n) => ({ n, state: next })),
+          records: namedNumbers.map((n) => ({ n, state: round })),
         });
         armFault(undefined);
         const isDone = job.json['status'] === 'completed';
         if (isDone)
           expectedRows = expectedRows.flatMap(([n, state]) =>
-            !namedNumbers.includes(n) ? [[n, state]] : mode === 'delete' ? [] : [[n, next]],
+            !namedNumbers.includes(n) ? [[n, state]] : mode === 'delete' ? [] : [[n, round]],
           );
         else if (job.status === 201)
           expect([where, job.json['error_message']]).toEqual([
@@ -185,7 +185,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
             expect.stringMatching(faultMessagePattern),
           ]);
         else expectRefusedOrFailed(where, job, fault);
-        expect([where, await stored()]).toEqual([where, expectedRows]);
+        expect([where, await fetchStored()]).toEqual([where, expectedRows]);
         return isDone ? 'done' : 'failed';
       });
     },
@@ -195,12 +195,12 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
     const datasetId = idOf(
       await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name: 'inline' }),
     );
-    let rows = 0;
+    let expectedCount = 0;
     await failAtEveryStep(fault, async (where) => {
-      const records = [{ gene: 'TP53', n: rows }];
+      const records = [{ gene: 'TP53', n: expectedCount }];
       const job = await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records });
       if (job.json['status'] === 'completed') {
-        rows += 1;
+        expectedCount += 1;
         return 'done';
       }
       if (job.status === 201) {
@@ -210,30 +210,33 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
         ]);
       } else expectRefusedOrFailed(where, job, fault);
       armFault(undefined);
-      expect([where, await recordCountOf(datasetId)]).toEqual([where, rows === 0 ? 0 : rows]);
+      expect([where, await recordCountOf(datasetId)]).toEqual([
+        where,
+        expectedCount === 0 ? 0 : expectedCount,
+      ]);
       return 'failed';
     });
   });
 
   test(`${faultName(fault)} at any step of a migration`, async () => {
-    const dataset = async (name: string): Promise<number> =>
+    const createDataset = async (name: string): Promise<number> =>
       idOf(await disk.ann.post('/v2/datasets', { vault_id: disk.vaultId, name }));
-    const [source_id, target_id] = [await dataset('migrated'), await dataset('target')];
+    const [source_id, target_id] = [await createDataset('migrated'), await createDataset('target')];
     const records = [{ gene: 'TP53' }, { gene: 'KRAS' }];
     await disk.ann.post('/v2/dataset_imports', { dataset_id: source_id, records });
-    let rows = 0;
+    let expectedCount = 0;
     const ends = await failAtEveryStep(fault, async (where) => {
       const job = await disk.ann.post('/v2/dataset_migrations', { source_id, target_id });
       if (job.status !== 201) return expectRefusedOrFailed(where, job, fault);
       const { json } = await waitForJob(disk.ann, `/v2/dataset_migrations/${idOf(job)}`);
       armFault(undefined);
-      if (json['status'] === 'completed') rows += 2;
+      if (json['status'] === 'completed') expectedCount += 2;
       else
         expect([where, json['error_message']]).toEqual([
           where,
           expect.stringMatching(faultMessagePattern),
         ]);
-      expect([where, await recordCountOf(target_id)]).toEqual([where, rows]);
+      expect([where, await recordCountOf(target_id)]).toEqual([where, expectedCount]);
       return json['status'] === 'completed' ? 'done' : 'failed';
     });
     if (fault.code === 'SHORT') expect(ends.failed).toBe(0);
@@ -294,24 +297,24 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
 
   test(`${faultName(fault)} at any step of another content of a file, and of a restoration`, async () => {
     for (const versioning of ['enabled', 'disabled']) {
-      const vault = idOf(await disk.ann.post('/v2/vaults', { name: `${faultName(fault)} ${versioning}`, versioning })); // prettier-ignore
-      const file = await disk.ann.post('/v2/objects', { vault_id: vault, object_type: 'file', filename: 'f' }); // prettier-ignore
+      const vaultId = idOf(await disk.ann.post('/v2/vaults', { name: `${faultName(fault)} ${versioning}`, versioning })); // prettier-ignore
+      const file = await disk.ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'f' }); // prettier-ignore
       const path = `/v2/objects/${idOf(file)}`;
       const replace = (text: string) =>
         sendRequest('', 'PUT', String(file.json['upload_url']), text);
       expect((await replace('0')).status).toBe(200);
-      const current = async (): Promise<string> =>
+      const fetchCurrent = async (): Promise<string> =>
         (await sendRequest('', 'GET', String((await disk.ann.get(`${path}/download`)).json['download_url']))).text; // prettier-ignore
-      const count = async (): Promise<number> =>
+      const fetchVersionCount = async (): Promise<number> =>
         Number((await disk.ann.get(path)).json['version_count']);
-      let [content, versions, uploads] = ['0', 1, 0];
-      const check = async (where: string, done: Answer, next: string): Promise<'done' | 'failed'> => {
+      let [content, versionCount, uploads] = ['0', 1, 0];
+      const check = async (where: string, answer: Answer, next: string): Promise<'done' | 'failed'> => {
         armFault(undefined);
-        const isDone = done.status === 200;
+        const isDone = answer.status === 200;
         if (isDone) content = next;
-        if (isDone && versioning === 'enabled') versions += 1;
-        expect([where, await current(), await count()]).toEqual([where, content, versions]);
-        return isDone ? 'done' : expectRefusedOrFailed(where, done, fault);
+        if (isDone && versioning === 'enabled') versionCount += 1;
+        expect([where, await fetchCurrent(), await fetchVersionCount()]).toEqual([where, content, versionCount]);
+        return isDone ? 'done' : expectRefusedOrFailed(where, answer, fault);
       }; // prettier-ignore
       await failAtEveryStep(fault, async (where) => {
         const next = String(++uploads);
@@ -323,25 +326,29 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
         const versionBody = { version_id: revision - 1 };
         const version = await disk.server.catalog.fileVersions.get(idOf(file), revision - 1);
         const text = content; // the content before the restore; restoring alternates between two contents
-        const restored = await disk.ann.post(`${path}/versions/current`, versionBody);
+        const restoreAnswer = await disk.ann.post(`${path}/versions/current`, versionBody);
         armFault(undefined);
-        if (restored.status === 200) {
-          expect(restored.json['md5']).toBe(version?.md5);
-          versions += 1;
-          content = await current();
+        if (restoreAnswer.status === 200) {
+          expect(restoreAnswer.json['md5']).toBe(version?.md5);
+          versionCount += 1;
+          content = await fetchCurrent();
           expect([where, content === text]).toEqual([where, false]);
           return 'done';
         }
-        expect([where, await current(), await count()]).toEqual([where, text, versions]);
-        return expectRefusedOrFailed(where, restored, fault);
+        expect([where, await fetchCurrent(), await fetchVersionCount()]).toEqual([
+          where,
+          text,
+          versionCount,
+        ]);
+        return expectRefusedOrFailed(where, restoreAnswer, fault);
       });
     }
   });
 
   test(`${faultName(fault)} at any step of deleting a dataset: it is gone, and its files by the next start`, async () => {
     for (let nth = 1, hits = 1; hits > 0; nth += stepsBetweenFaults) {
-      const name = { vault_id: disk.vaultId, name: `delete ${nth}` };
-      const datasetId = idOf(await disk.ann.post('/v2/datasets', name));
+      const datasetBody = { vault_id: disk.vaultId, name: `delete ${nth}` };
+      const datasetId = idOf(await disk.ann.post('/v2/datasets', datasetBody));
       await disk.ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: 1 }] });
       armFault({ ...fault, nth });
       const answer = await disk.ann.delete(`/v2/datasets/${datasetId}`);
@@ -349,8 +356,8 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       const isDeleted = answer.status === 200;
       if (!isDeleted) expectRefusedOrFailed(`step ${nth}`, answer, fault);
-      const after = await disk.ann.get(`/v2/datasets/${datasetId}`);
-      expect(after.status).toBe(isDeleted ? 404 : 200);
+      const datasetAnswer = await disk.ann.get(`/v2/datasets/${datasetId}`);
+      expect(datasetAnswer.status).toBe(isDeleted ? 404 : 200);
       if (hits === 0) expect(await disk.server.store.version(datasetId)).toBe(-1);
       expect([nth, await findFolderInconsistencies(disk.server)]).toEqual([nth, []]);
     }

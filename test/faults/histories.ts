@@ -60,7 +60,7 @@ export function startWorkerSometimes(counts: UpkeepCounts): typeof startWorker {
 
 /** The counts that `runHistories` adds to, and the store's clock if it runs ahead. */
 export interface RunHistoriesOptions {
-  readonly happened: EventCounts;
+  readonly eventCounts: EventCounts;
   readonly upkeep: UpkeepCounts;
   readonly clock?: FastClock;
 }
@@ -70,66 +70,68 @@ export interface RunHistoriesOptions {
  * files are verified.
  */
 export async function runHistories(
-  lab: ServerFixture,
+  fixture: ServerFixture,
   count: number,
   firstSeed: number,
-  { happened, upkeep, clock }: RunHistoriesOptions,
+  { eventCounts, upkeep, clock }: RunHistoriesOptions,
 ): Promise<void> {
-  const reader = await openDeltaReader();
+  const deltaReader = await openDeltaReader();
   const server: HistoryServer = {
     get ann() {
-      return lab.ann;
+      return fixture.ann;
     },
-    restart: () => lab.restart(),
-    send: (path, body) => lab.ann.post(path, body),
-    waitForTask: (taskId) => lab.server.scheduler.wait(taskId),
-    waitUntilIdle: () => lab.server.scheduler.compacted(),
+    restart: () => fixture.restart(),
+    send: (path, body) => fixture.ann.post(path, body),
+    waitForTask: (taskId) => fixture.server.scheduler.wait(taskId),
+    waitUntilIdle: () => fixture.server.scheduler.compacted(),
   };
   try {
     for (let i = 0; i < count; i++) {
-      const vaultId = idOf(await lab.ann.post('/v2/vaults', { name: `history ${firstSeed + i}` }));
-      const datasetId = await lab.newDataset({ vault_id: vaultId });
+      const vaultId = idOf(
+        await fixture.ann.post('/v2/vaults', { name: `history ${firstSeed + i}` }),
+      );
+      const datasetId = await fixture.newDataset({ vault_id: vaultId });
       await runRandomHistory({
         server,
         seed: firstSeed + i,
         datasetId,
         vaultId,
-        happened,
+        eventCounts,
         ...(clock && { clock }),
-        async inTheEnd(checks) {
-          for await (const { info } of lab.server.store.history(datasetId, 0)) {
+        async checkAtEnd(checks) {
+          for await (const { info } of fixture.server.store.history(datasetId, 0)) {
             const compaction = info['compaction'] as { readonly isSorted: boolean } | undefined;
             if (compaction !== undefined) upkeep.merges++;
             if (compaction?.isSorted === true) upkeep.sorts++;
             if (clock !== undefined && info['vacuum'] !== undefined) clock.vacuums++;
           }
-          if (reader === undefined) return;
+          if (deltaReader === undefined) return;
           const page = { limit: 1_000, offset: 0 };
-          const { rows } = await lab.server.catalog.commits.list(
+          const { rows } = await fixture.server.catalog.commits.list(
             { viewer: null, datasetIds: [datasetId] },
             page,
           );
           // Merges add log versions after a commit without changing its records. A commit is therefore compared at the last log version
           // before the next commit: only the files of that version are kept for as long as the commit can be read.
-          const newestVersion = await lab.server.store.version(datasetId);
+          const newestVersion = await fixture.server.store.version(datasetId);
           const commits = rows.toSorted((one, other) => one.logVersion - other.logVersion);
           const logVersions = new Map(
             commits.map(({ id }, i) => [id, (commits[i + 1]?.logVersion ?? newestVersion + 1) - 1]),
           );
-          const compared = await checks.checkDeltaTable(
-            reader,
-            lab.server.data.dataset(datasetId),
+          const comparison = await checks.checkDeltaTable(
+            deltaReader,
+            fixture.server.data.dataset(datasetId),
             logVersions,
           );
-          upkeep.deltaVersions! += compared.versions;
-          upkeep.olderDeltaVersions! += compared.older;
+          upkeep.deltaVersions! += comparison.versions;
+          upkeep.olderDeltaVersions! += comparison.older;
         },
       });
-      await lab.server.scheduler.compacted();
-      if (i === count - 1) expect(await findFolderInconsistencies(lab.server)).toEqual([]);
-      expect((await lab.ann.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
+      await fixture.server.scheduler.compacted();
+      if (i === count - 1) expect(await findFolderInconsistencies(fixture.server)).toEqual([]);
+      expect((await fixture.ann.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
     }
   } finally {
-    reader?.close();
+    deltaReader?.close();
   }
 }

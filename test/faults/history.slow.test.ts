@@ -37,22 +37,22 @@ function freshWords(count: number): readonly string[] {
 }
 
 async function appendRecords(dataset: KnownDataset, count: number): Promise<void> {
-  const brought = freshWords(count);
-  const records = brought.map((word) => ({ word }));
+  const addedWords = freshWords(count);
+  const records = addedWords.map((word) => ({ word }));
   const job = await ann.post('/v2/dataset_imports', { dataset_id: dataset.id, records });
-  if (job.json['status'] === 'completed') dataset.appended.set(idOf(job), brought);
+  if (job.json['status'] === 'completed') dataset.appended.set(idOf(job), addedWords);
   else if (!dataset.isDeleted) throw new Error(`append: ${job.status} ${job.text}`);
 }
 
 async function appendUploadedFile(dataset: KnownDataset, count: number): Promise<void> {
-  const brought = freshWords(count);
-  const file = { vault_id: vaultId, object_type: 'file', filename: `${brought[0]}.json` };
+  const addedWords = freshWords(count);
+  const file = { vault_id: vaultId, object_type: 'file', filename: `${addedWords[0]}.json` };
   const createdObject = await ann.post('/v2/objects', file);
-  const lines = brought.map((word) => `{"word":"${word}"}\n`).join('');
+  const lines = addedWords.map((word) => `{"word":"${word}"}\n`).join('');
   await sendRequest('', 'PUT', String(createdObject.json['upload_url']), lines);
   const body = { dataset_id: dataset.id, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
-  if (job.status === 201) dataset.appended.set(idOf(job), brought);
+  if (job.status === 201) dataset.appended.set(idOf(job), addedWords);
   else if (!dataset.isDeleted) throw new Error(`append a file: ${job.status} ${job.text}`);
 }
 
@@ -82,8 +82,8 @@ test('C5, C9: what many clients do at once is what they did one after another, i
   let operationsLeft = operationCount;
   const work = async (): Promise<void> => {
     while (operationsLeft-- > 0) {
-      const at = Math.floor(next() * liveDatasets.length);
-      const dataset = liveDatasets[at]!;
+      const index = Math.floor(next() * liveDatasets.length);
+      const dataset = liveDatasets[index]!;
       const operationDraw = next();
       if (operationDraw < 0.35) await appendRecords(dataset, 1 + Math.floor(next() * 5));
       else if (operationDraw < 0.45)
@@ -92,7 +92,7 @@ test('C5, C9: what many clients do at once is what they did one after another, i
       else if (operationDraw < 0.97) await exportDataset(dataset);
       else if (!dataset.isDeleted) {
         dataset.isDeleted = true;
-        liveDatasets[at] = await newDataset(`again ${generatedWordCount}`);
+        liveDatasets[index] = await newDataset(`again ${generatedWordCount}`);
         expect((await ann.delete(`/v2/datasets/${dataset.id}`)).status).toBe(200);
         goneDatasets.push(dataset);
       }
@@ -107,10 +107,10 @@ test('C5, C9: what many clients do at once is what they did one after another, i
     counts.reads += dataset.reads.length;
     await readDataset(dataset);
     const caseText = `seed ${seed}, dataset ${dataset.id}`;
-    for (const seen of dataset.reads) {
+    for (const words of dataset.reads) {
       // The size identifies the version, because each version adds records.
-      const version = versions.find(({ size }) => size === seen.length);
-      expect([caseText, seen.filter((word) => !version?.has(word))]).toEqual([caseText, []]);
+      const version = versions.find(({ size }) => size === words.length);
+      expect([caseText, words.filter((word) => !version?.has(word))]).toEqual([caseText, []]);
     }
     expect([caseText, dataset.reads.at(-1)?.length]).toEqual([caseText, versions.at(-1)?.size]);
   }
@@ -141,21 +141,21 @@ async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlyS
     { limit: 10_000, offset: 0 },
   );
   expect(commits).toHaveLength(rows.total);
-  const inOrder = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
+  const orderedCommits = rows.rows.toSorted((a, b) => a.logVersion - b.logVersion);
   // Each version must belong to a commit or to a merge of small segments.
-  const brought: number[] = [];
+  const commitVersions: number[] = [];
   for await (const { version, info } of server.store.history(dataset.id, 0))
-    if (info['compaction'] === undefined) brought.push(version);
-  expect(inOrder.map(({ logVersion }) => logVersion)).toEqual(brought);
+    if (info['compaction'] === undefined) commitVersions.push(version);
+  expect(orderedCommits.map(({ logVersion }) => logVersion)).toEqual(commitVersions);
   const versions: Set<string>[] = [new Set()];
-  for (const commit of inOrder) {
-    const added = dataset.appended.get(commit.parentJobId as number);
-    expect([commit.id, added?.length]).toEqual([commit.id, commit.recordsModified]);
-    const version = new Set([...versions.at(-1)!, ...(added ?? [])]);
+  for (const commit of orderedCommits) {
+    const addedWords = dataset.appended.get(commit.parentJobId as number);
+    expect([commit.id, addedWords?.length]).toEqual([commit.id, commit.recordsModified]);
+    const version = new Set([...versions.at(-1)!, ...(addedWords ?? [])]);
     expect(version.size).toBe(commit.recordsTotal);
     versions.push(version);
   }
-  expect(new Set(inOrder.map(({ parentJobId }) => parentJobId))).toEqual(
+  expect(new Set(orderedCommits.map(({ parentJobId }) => parentJobId))).toEqual(
     new Set(dataset.appended.keys()),
   );
   return versions;

@@ -46,7 +46,7 @@ class KillableHistoryServer implements HistoryServer {
       this.#changeMs = performance.now() - sentAt;
       return answer;
     }
-    const answer = this.ann.post(path, body).catch(() => undefined);
+    const pendingAnswer = this.ann.post(path, body).catch(() => undefined);
     await pause(this.#next() * this.#changeMs * 1.2);
     await this.#api.signalAndWait('SIGKILL');
     this.killCounts.kills++;
@@ -60,8 +60,8 @@ class KillableHistoryServer implements HistoryServer {
     this.ann = await this.#api.start();
     this.#startMs = performance.now() - startedAt;
     await this.waitUntilIdle();
-    if ((await answer) === undefined) this.killCounts.unanswered++;
-    return answer;
+    if ((await pendingAnswer) === undefined) this.killCounts.unanswered++;
+    return pendingAnswer;
   }
 
   waitForTask(taskId: number): Promise<Answer> {
@@ -91,7 +91,7 @@ async function runKilledHistories(nextSeed: () => number, isDone: () => boolean)
         seed: ownSeed,
         datasetId,
         vaultId,
-        happened: historyEventCounts,
+        eventCounts: historyEventCounts,
       });
       await api.expectIntactData();
       totalCounts.histories++;
@@ -111,10 +111,10 @@ test.each(
 )(
   'C1, C6: histories whose server is killed %d times at random moments give the versions of a plain list (STRANDLAKE_SEED=%d)',
   async (count, first) => {
-    const enough = totalCounts.kills + count;
+    const killGoal = totalCounts.kills + count;
     let next = first;
-    const lane = () => runKilledHistories(() => next++, () => totalCounts.kills >= enough); // prettier-ignore
-    await Promise.all([lane(), lane()]);
+    const runLane = () => runKilledHistories(() => next++, () => totalCounts.kills >= killGoal); // prettier-ignore
+    await Promise.all([runLane(), runLane()]);
   },
 );
 

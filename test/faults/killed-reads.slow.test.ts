@@ -28,8 +28,8 @@ beforeAll(async () => {
   const csv = ['n,even', ...numbers.map((n) => `${n},${n % 2 === 0}`)].join('\n');
   expect((await sendRequest('', 'PUT', String(file.json['upload_url']), csv)).status).toBe(200);
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
-  const imported = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: objectId }); // prettier-ignore
-  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(imported)}`);
+  const importAnswer = await ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: objectId }); // prettier-ignore
+  const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(importAnswer)}`);
   expect(json['status']).toBe('completed');
 });
 afterEach(() => api.signalAndWait('SIGKILL'));
@@ -42,10 +42,10 @@ async function restart(crashPoint?: string): Promise<void> {
 }
 
 const verify = (body: object = {}): Promise<Answer> => ann.post(`/v2/datasets/${datasetId}/verify`, body); // prettier-ignore
-const whole = { is_whole: true, files: 1, records: recordCount, differences: [] };
+const wholeResult = { is_whole: true, files: 1, records: recordCount, differences: [] };
 
 /** Requests that read in the worker, each with the number of records that it counts. */
-const reads: readonly [name: string, send: () => Promise<Answer>, expected: number][] = [
+const readRequests: readonly [name: string, send: () => Promise<Answer>, expected: number][] = [
   [
     'the table of a file',
     () => ann.post(`/v2/objects/${objectId}/data`, { filters: [['even', 'true']], limit: 0 }),
@@ -65,16 +65,16 @@ const reads: readonly [name: string, send: () => Promise<Answer>, expected: numb
 
 const tableFolders = (): Promise<readonly string[]> => readdir(join(api.dataFolderPath, 'file-tables')); // prettier-ignore
 
-describe.each(reads)('C2: %s', (_, send, expectedCount) => {
+describe.each(readRequests)('C2: %s', (_, send, expectedCount) => {
   test.each(['segment.partial', 'segment.flushed'])(
     'whose workers die at %s is refused with the cause, and made after the next start',
     async (point) => {
       await restart(point);
-      const refused = await send();
-      expect(refused.json).toMatchObject({ detail: expect.stringMatching(/ended 2 times/) });
-      expect(refused.status).toBe(400);
+      const refusal = await send();
+      expect(refusal.json).toMatchObject({ detail: expect.stringMatching(/ended 2 times/) });
+      expect(refusal.status).toBe(400);
       expect(await tableFolders()).toEqual([]);
-      expect((await verify()).json).toMatchObject(whole); // the server goes on, with another worker
+      expect((await verify()).json).toMatchObject(wholeResult); // the server goes on, with another worker
       await restart();
       const { status, json } = await send();
       expect([status, json['total']]).toEqual([200, expectedCount]);
@@ -107,7 +107,7 @@ describe('C2: a verification', () => {
     await expect(verify()).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
     await restart();
-    expect((await verify()).json).toMatchObject(whole);
+    expect((await verify()).json).toMatchObject(wholeResult);
     await api.expectIntactData();
   });
 
@@ -118,11 +118,14 @@ describe('C2: a verification', () => {
     expect(await exit).toEqual([null, 'SIGKILL']);
     await restart();
     const path = `/v2/tasks/${String(json['id'])}`;
-    const ended = await waitForJob(ann, path);
-    expect(ended.json).toMatchObject({ status: 'completed', task_object: { result: whole } });
+    const endedTask = await waitForJob(ann, path);
+    expect(endedTask.json).toMatchObject({
+      status: 'completed',
+      task_object: { result: wholeResult },
+    });
     const { json: tasks } = await ann.get('/v2/tasks?limit=1000');
-    const listed = (tasks['data'] as { readonly id: unknown }[]).filter(({ id }) => id === json['id']); // prettier-ignore
-    expect(listed).toHaveLength(1);
+    const listedTasks = (tasks['data'] as { readonly id: unknown }[]).filter(({ id }) => id === json['id']); // prettier-ignore
+    expect(listedTasks).toHaveLength(1);
     await api.expectIntactData();
   });
 });

@@ -23,18 +23,18 @@ test.each(['upload.partial', 'upload.renamed'])(
     const vaultId = idOf(await ann.post('/v2/vaults', { name: point }));
     const file = { vault_id: vaultId, object_type: 'file', filename: 'a.txt' };
     const id = idOf(await ann.post('/v2/objects', file));
-    const uploadUrl = async (from: Client): Promise<string> =>
-      String((await from.post('/v2/objects', { ...file, filename: 'b.txt' })).json['upload_url']);
+    const createUploadUrl = async (client: Client): Promise<string> =>
+      String((await client.post('/v2/objects', { ...file, filename: 'b.txt' })).json['upload_url']);
     const exit = api.waitForExit();
-    const url = await uploadUrl(ann);
+    const url = await createUploadUrl(ann);
     await expect(sendRequest('', 'PUT', url, 'ACGT')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await api.start();
-    expect((await restartedServer.get(`/v2/objects/${id}`)).status).toBe(200);
+    const annAfterRestart = await api.start();
+    expect((await annAfterRestart.get(`/v2/objects/${id}`)).status).toBe(200);
     expect(await readdir(join(dataFolderPath, 'objects'))).toEqual([]);
-    const { status } = await sendRequest('', 'PUT', await uploadUrl(restartedServer), 'ACGT');
+    const { status } = await sendRequest('', 'PUT', await createUploadUrl(annAfterRestart), 'ACGT');
     expect(status).toBe(200);
-    expect((await restartedServer.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
+    expect((await annAfterRestart.delete(`/v2/vaults/${vaultId}`)).status).toBe(200);
     await api.expectIntactData();
   },
 );
@@ -60,24 +60,26 @@ test.each(
     const exit = api.waitForExit();
     await expect(sendRequest('', 'PUT', path, 'second')).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await api.start();
-    const download = `/v2/objects/${id}/download`;
+    const annAfterRestart = await api.start();
+    const downloadPath = `/v2/objects/${id}/download`;
     const isPublished = point === 'upload.published';
-    expect(await downloadContent(restartedServer, download)).toBe(isPublished ? 'second' : 'first');
+    expect(await downloadContent(annAfterRestart, downloadPath)).toBe(
+      isPublished ? 'second' : 'first',
+    );
     const { pathname, search } = new URL(path);
-    const origin = new URL(String((await restartedServer.get(download)).json['download_url']))
+    const origin = new URL(String((await annAfterRestart.get(downloadPath)).json['download_url']))
       .origin;
     expect((await sendRequest('', 'PUT', origin + pathname + search, 'second')).status).toBe(200);
-    expect(await downloadContent(restartedServer, download)).toBe('second');
+    expect(await downloadContent(annAfterRestart, downloadPath)).toBe('second');
     const isVersioned = versioning === 'enabled';
-    expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
+    expect((await annAfterRestart.get(`/v2/objects/${id}`)).json['version_count']).toBe(
       isVersioned ? 2 : 1,
     );
     if (isVersioned)
-      expect(await downloadContent(restartedServer, `/v2/objects/${id}/versions/1`)).toBe('first');
-    const stored = (await readdir(join(dataFolderPath, 'objects'))).toSorted();
-    expect(stored).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
-    await restartedServer.delete(`/v2/vaults/${vaultId}`);
+      expect(await downloadContent(annAfterRestart, `/v2/objects/${id}/versions/1`)).toBe('first');
+    const storedNames = (await readdir(join(dataFolderPath, 'objects'))).toSorted();
+    expect(storedNames).toEqual(isVersioned ? [`${id}-1`, `${id}-2`] : [`${id}-2`]);
+    await annAfterRestart.delete(`/v2/vaults/${vaultId}`);
     await api.expectIntactData();
   },
 );
@@ -94,35 +96,39 @@ test.each(['upload.renamed', 'upload.published'])(
         (await sendRequest('', 'PUT', String(createdObject.json['upload_url']), content)).status,
       ).toBe(200);
     const exit = api.waitForExit();
-    const restore = `/v2/objects/${id}/versions/current`;
-    await expect(ann.post(restore, { version_id: 1 })).rejects.toThrow();
+    const restorePath = `/v2/objects/${id}/versions/current`;
+    await expect(ann.post(restorePath, { version_id: 1 })).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await api.start();
+    const annAfterRestart = await api.start();
     const isPublished = point === 'upload.published';
     const contents = ['first', 'second', ...(isPublished ? ['first'] : [])];
-    expect(await downloadContent(restartedServer, `/v2/objects/${id}/download`)).toBe(
+    expect(await downloadContent(annAfterRestart, `/v2/objects/${id}/download`)).toBe(
       contents.at(-1),
     );
     for (const [i, content] of contents.entries())
-      expect(await downloadContent(restartedServer, `/v2/objects/${id}/versions/${i + 1}`)).toBe(
+      expect(await downloadContent(annAfterRestart, `/v2/objects/${id}/versions/${i + 1}`)).toBe(
         content,
       );
-    expect((await restartedServer.get(`/v2/objects/${id}`)).json['version_count']).toBe(
+    expect((await annAfterRestart.get(`/v2/objects/${id}`)).json['version_count']).toBe(
       contents.length,
     );
     expect(await readdir(join(dataFolderPath, 'objects'))).toHaveLength(contents.length);
     // Versions, including deleted ones, keep their numbers after an orderly restart.
-    await restartedServer.delete(`/v2/objects/${id}/versions/2`);
+    await annAfterRestart.delete(`/v2/objects/${id}/versions/2`);
     const listedVersions = (
-      await restartedServer.get(`/v2/objects/${id}/versions?show_deleted=true`)
+      await annAfterRestart.get(`/v2/objects/${id}/versions?show_deleted=true`)
     ).json['data'];
     await api.signalAndWait('SIGTERM');
-    const restarted = await api.start();
-    const after = await restarted.get(`/v2/objects/${id}/versions?show_deleted=true`);
-    expect(after.json['data']).toEqual(listedVersions);
-    await restarted.call('PUT', `/v2/objects/${id}/versions/2`);
-    expect(await downloadContent(restarted, `/v2/objects/${id}/versions/2`)).toBe('second');
-    await restarted.delete(`/v2/vaults/${vaultId}`);
+    const annAfterSecondRestart = await api.start();
+    const versionsAnswer = await annAfterSecondRestart.get(
+      `/v2/objects/${id}/versions?show_deleted=true`,
+    );
+    expect(versionsAnswer.json['data']).toEqual(listedVersions);
+    await annAfterSecondRestart.call('PUT', `/v2/objects/${id}/versions/2`);
+    expect(await downloadContent(annAfterSecondRestart, `/v2/objects/${id}/versions/2`)).toBe(
+      'second',
+    );
+    await annAfterSecondRestart.delete(`/v2/vaults/${vaultId}`);
     await api.expectIntactData();
   },
 );
@@ -142,11 +148,11 @@ test('R9: versions that were deleted some days ago are removed by the next start
     `${id}-1`,
     `${id}-2`,
   ]);
-  const restartedServer = await api.start();
+  const annAfterRestart = await api.start();
   expect(await readdir(join(dataFolderPath, 'objects'))).toEqual([`${id}-1`]);
-  expect((await restartedServer.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
-  expect(await downloadContent(restartedServer, `/v2/objects/${id}/download`)).toBe('first');
-  await restartedServer.delete(`/v2/vaults/${vaultId}`);
+  expect((await annAfterRestart.call('PUT', `/v2/objects/${id}/versions/2`)).status).toBe(404);
+  expect(await downloadContent(annAfterRestart, `/v2/objects/${id}/download`)).toBe('first');
+  await annAfterRestart.delete(`/v2/vaults/${vaultId}`);
   await api.expectIntactData();
 });
 
@@ -158,9 +164,9 @@ test('R9: with --keep-versions-days 0, files that a merge has replaced go unless
   const importRecord = (n: number) => ann.post('/v2/dataset_imports', { dataset_id: id, records: [{ n }] }); // prettier-ignore
   for (let n = 0; n < 16; n++) await importRecord(n);
   const folder = join(dataFolderPath, 'datasets', String(id));
-  const entryCount = async (): Promise<number> =>
+  const countEntries = async (): Promise<number> =>
     (await readdir(join(folder, '_delta_log'))).filter((name) => name.endsWith('.json')).length;
-  await pollUntil(async () => (await entryCount()) > 16); // merged
+  await pollUntil(async () => (await countEntries()) > 16); // merged
   await api.signalAndWait('SIGTERM');
   // Another process has read none of the merged files.
   ann = await api.start(undefined, settings);
@@ -168,9 +174,9 @@ test('R9: with --keep-versions-days 0, files that a merge has replaced go unless
   const isSegment = (name: string): boolean => name.endsWith('.parquet');
   await pollUntil(async () => (await readdir(folder)).filter(isSegment).length === 2);
   const { json } = await ann.get(`/v2/datasets/${id}/commits`);
-  const first = (json['data'] as { readonly id: number }[]).at(-1)!.id;
-  const refused = await ann.post(`/v2/datasets/${id}/data`, { as_of: first });
-  expect([refused.status, refused.json['detail']]).toEqual([400, expect.stringContaining('(--keep-versions-days)')]); // prettier-ignore
+  const firstCommitId = (json['data'] as { readonly id: number }[]).at(-1)!.id;
+  const refusal = await ann.post(`/v2/datasets/${id}/data`, { as_of: firstCommitId });
+  expect([refusal.status, refusal.json['detail']]).toEqual([400, expect.stringContaining('(--keep-versions-days)')]); // prettier-ignore
   expect((await ann.post(`/v2/datasets/${id}/data`, {})).json['total']).toBe(17);
   await ann.delete(`/v2/vaults/${vaultId}`);
   await api.expectIntactData();
@@ -206,17 +212,17 @@ test.each(['part.stored', 'multipart.joined', 'upload.renamed', 'multipart.publi
     const uploadId = createdObject.json['upload_id'];
     await expect(completeUpload(ann, uploadId, bytes)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await api.start();
-    expect(await completeUpload(restartedServer, uploadId, bytes)).toBe(200);
-    const { json } = await restartedServer.get(`/v2/objects/${idOf(createdObject)}`);
+    const annAfterRestart = await api.start();
+    expect(await completeUpload(annAfterRestart, uploadId, bytes)).toBe(200);
+    const { json } = await annAfterRestart.get(`/v2/objects/${idOf(createdObject)}`);
     expect(json).toMatchObject({ availability: 'available', size: bytes.length });
     expect(await readdir(join(dataFolderPath, 'parts'))).toEqual([]);
     const { download_url: url } = (
-      await restartedServer.get(`/v2/objects/${idOf(createdObject)}/download`)
+      await annAfterRestart.get(`/v2/objects/${idOf(createdObject)}/download`)
     ).json;
-    const stored = Buffer.from(await (await fetch(String(url))).arrayBuffer());
-    expect(stored.equals(bytes)).toBe(true);
-    await restartedServer.delete(`/v2/vaults/${vaultId}`);
+    const storedBytes = Buffer.from(await (await fetch(String(url))).arrayBuffer());
+    expect(storedBytes.equals(bytes)).toBe(true);
+    await annAfterRestart.delete(`/v2/vaults/${vaultId}`);
     await api.expectIntactData();
   },
 );
@@ -231,8 +237,8 @@ test.each(['delete.before-drop', 'delete.dropped'])(
     const exit = api.waitForExit();
     await expect(ann.delete(`/v2/datasets/${id}`)).rejects.toThrow();
     expect(await exit).toEqual([null, 'SIGKILL']);
-    const restartedServer = await api.start();
-    expect((await restartedServer.get(`/v2/datasets/${id}`)).status).toBe(404);
+    const annAfterRestart = await api.start();
+    expect((await annAfterRestart.get(`/v2/datasets/${id}`)).status).toBe(404);
     await api.signalAndWait('SIGTERM');
     // The first start only marks the dataset as dropped, because queries may use its files; this second start deletes the files.
     await api.start();
@@ -254,27 +260,32 @@ test.each([
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   const importRecords = (body: object) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, ...body }); // prettier-ignore
   await importRecords({ records: [{ n: 1 }, { n: 2 }, { n: 3 }] });
-  const before = await recordsOf(ann, datasetId);
+  const recordsBefore = await recordsOf(ann, datasetId);
   const records = [{ n: 2, changed: true }, { n: 4 }];
   const { json } = await importRecords({ commit_mode: 'upsert', id_fields: ['n'], records });
   const path = `/v2/dataset_commits/${(json['dataset_commits'] as { id: number }[])[0]!.id}/rollback`;
-  const changed = await recordsOf(ann, datasetId);
+  const changedRecords = await recordsOf(ann, datasetId);
   await api.signalAndWait('SIGTERM');
   ann = await api.start(point);
   const exit = api.waitForExit();
-  const keyed = { 'idempotency-key': `key of ${point}` };
-  await expect(ann.call('POST', path, {}, keyed)).rejects.toThrow();
+  const idempotencyHeaders = { 'idempotency-key': `key of ${point}` };
+  await expect(ann.call('POST', path, {}, idempotencyHeaders)).rejects.toThrow();
   expect(await exit).toEqual([null, 'SIGKILL']);
   ann = await api.start();
   const isDone = outcome === 'rolled back';
-  const expected = (records: unknown): unknown => (records as object[]).map((record) => ({ ...record, ...(isDone && { changed: null }) })); // prettier-ignore
-  expect(await recordsOf(ann, datasetId)).toEqual(expected(isDone ? before : changed));
-  const repeated = await ann.call('POST', path, {}, keyed);
-  expect([repeated.status, repeated.headers.get('idempotent-replayed')]).toEqual([201, isDone ? 'true' : null]); // prettier-ignore
-  const again = await ann.post(path, {});
-  expect([again.status, again.json['detail']]).toEqual([400, expect.stringContaining(`rolled back already, by commit ${idOf(repeated)}`)]); // prettier-ignore
-  const { json: listed } = await ann.get(`/v2/datasets/${datasetId}/commits`);
-  expect((listed['data'] as { mode: string }[]).map(({ mode }) => mode)).toEqual([
+  const keptRecords = (isDone ? recordsBefore : changedRecords) as object[];
+  const expectedRecords = keptRecords.map((record) => ({
+    ...record,
+    ...(isDone && { changed: null }),
+  }));
+  expect(await recordsOf(ann, datasetId)).toEqual(expectedRecords);
+  const repeatedAnswer = await ann.call('POST', path, {}, idempotencyHeaders);
+  expect([repeatedAnswer.status, repeatedAnswer.headers.get('idempotent-replayed')]).toEqual([201, isDone ? 'true' : null]); // prettier-ignore
+  const secondRollback = await ann.post(path, {});
+  const refusalText = `rolled back already, by commit ${idOf(repeatedAnswer)}`;
+  expect([secondRollback.status, secondRollback.json['detail']]).toEqual([400, expect.stringContaining(refusalText)]); // prettier-ignore
+  const { json: commitList } = await ann.get(`/v2/datasets/${datasetId}/commits`);
+  expect((commitList['data'] as { mode: string }[]).map(({ mode }) => mode)).toEqual([
     'rollback',
     'upsert',
     'append',

@@ -32,12 +32,12 @@ const testOnLinux = process.platform === 'linux' ? test : test.skip;
 
 /** Runs one operation of each kind, including failing ones. */
 async function sendEveryRequestOnce(number: number): Promise<void> {
-  const data = `/v2/datasets/${fixture.datasetId}/data`;
-  await ann.post(data, { filters: [['gene', 'TP53']], facets: { gene: {} } });
-  await ann.post(data, { filters: [['nothing', 1]] });
+  const dataPath = `/v2/datasets/${fixture.datasetId}/data`;
+  await ann.post(dataPath, { filters: [['gene', 'TP53']], facets: { gene: {} } });
+  await ann.post(dataPath, { filters: [['nothing', 1]] });
   await ann.get('/v2/tasks');
   await ann.get(`/v2/nothing/${number}`);
-  await sendIncompleteRequest('POST', data, '{"filters":[["ge');
+  await sendIncompleteRequest('POST', dataPath, '{"filters":[["ge');
   const file = { vault_id: fixture.vaultId, object_type: 'file', filename: 'up.txt' };
   const createdObject = await ann.post('/v2/objects', file);
   const { pathname, search } = new URL(String(createdObject.json['upload_url']));
@@ -47,8 +47,11 @@ async function sendEveryRequestOnce(number: number): Promise<void> {
   await sendRequest('', 'GET', String(json['download_url']));
   await ann.delete(`/v2/objects/${idOf(createdObject)}`);
   if (number % 5 > 0) return;
-  const set = await ann.post('/v2/datasets', { vault_id: fixture.vaultId, name: 'leak' });
-  const datasetId = idOf(set);
+  const createdDataset = await ann.post('/v2/datasets', {
+    vault_id: fixture.vaultId,
+    name: 'leak',
+  });
+  const datasetId = idOf(createdDataset);
   await ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ a: number }] });
   await ann.post(`/v2/datasets/${datasetId}/data`, {});
   await ann.delete(`/v2/datasets/${datasetId}`);
@@ -82,7 +85,7 @@ function readConnectionCount(): Promise<number> {
 }
 
 /** Returns the heap size in bytes of this process, which contains the server without its worker. */
-function heapBytes(): number {
+function measureHeapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   collect();
@@ -102,22 +105,26 @@ testOnLinux(
   async () => {
     for (let i = 0; i < roundCount / 2; i++) await sendEveryRequestOnce(i); // warms up caches
     await pollUntil(async () => (await readConnectionCount()) <= 3);
-    const before = {
+    const usageBefore = {
       open: await readOpenDescriptorCount(),
-      own: heapBytes(),
+      own: measureHeapBytes(),
       worker: await readWorkerMemoryMb(),
     };
     const stopAt = performance.now() + soakMs;
     for (let i = 0; i < roundCount || performance.now() < stopAt; i++)
       await sendEveryRequestOnce(i);
     await pollUntil(async () => (await readConnectionCount()) <= 3);
-    await pollUntil(async () => Math.abs((await readOpenDescriptorCount()) - before.open) <= 5);
+    await pollUntil(
+      async () => Math.abs((await readOpenDescriptorCount()) - usageBefore.open) <= 5,
+    );
     const errors = server.logs.filter((line) => line.includes('"event":"error"'));
-    const grownMb = (heapBytes() - before.own) / 2 ** 20;
-    const workerGrownMb = (await readWorkerMemoryMb()) - before.worker;
-    console.log(`leaks: own ${grownMb.toFixed(1)} MB, worker ${workerGrownMb.toFixed(1)} MB more`);
-    expect(grownMb).toBeLessThan(20);
-    expect(workerGrownMb).toBeLessThan(60);
+    const heapGrowthMb = (measureHeapBytes() - usageBefore.own) / 2 ** 20;
+    const workerGrowthMb = (await readWorkerMemoryMb()) - usageBefore.worker;
+    console.log(
+      `leaks: own ${heapGrowthMb.toFixed(1)} MB, worker ${workerGrowthMb.toFixed(1)} MB more`,
+    );
+    expect(heapGrowthMb).toBeLessThan(20);
+    expect(workerGrowthMb).toBeLessThan(60);
     expect(errors).toEqual([]);
     expect((await ann.get('/v1/user')).status).toBe(200);
   },

@@ -44,9 +44,9 @@ async function revertToSchema21(): Promise<void> {
 
 async function changeStorageClass(ann: Client, id: number, storage_class: string): Promise<void> {
   expect((await ann.patch(`/v2/datasets/${id}`, { storage_class })).status).toBe(200);
-  const wanted = storage_class === 'Archive' ? 'archived' : 'available';
+  const expectedAvailability = storage_class === 'Archive' ? 'archived' : 'available';
   await pollUntil(
-    async () => (await ann.get(`/v2/datasets/${id}`)).json['availability'] === wanted,
+    async () => (await ann.get(`/v2/datasets/${id}`)).json['availability'] === expectedAvailability,
   );
 }
 
@@ -86,22 +86,23 @@ test.each([
 
     ann = await api.start();
     if (isArchived) {
-      const refused = await ann.post(`/v2/datasets/${id}/data`, { as_of: times[1] });
-      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('archived')]);
+      const refusal = await ann.post(`/v2/datasets/${id}/data`, { as_of: times[1] });
+      expect([refusal.status, refusal.text]).toEqual([400, expect.stringContaining('archived')]);
       await changeStorageClass(ann, id, 'Standard');
     }
-    const seen: unknown[] = [];
+    const shownRecords: unknown[] = [];
     for (const as_of of times) {
       const { json } = await ann.post(`/v2/datasets/${id}/data`, { as_of, ordering: ['n'] });
-      seen.push((json['results'] as { n: number; more?: string }[]).map(({ n, more }) => `${n}${more ?? ''}`));
+      shownRecords.push((json['results'] as { n: number; more?: string }[]).map(({ n, more }) => `${n}${more ?? ''}`));
     }
-    expect(seen).toEqual([['1', '2', '3'], ['1', '2x', '3', '4'], ['1', '2x', '4'], ['1', '2x', '4', '5']]);
+    expect(shownRecords).toEqual([['1', '2', '3'], ['1', '2x', '3', '4'], ['1', '2x', '4'], ['1', '2x', '4', '5']]);
     const { json: difference } = await ann.get(`/v2/datasets/${id}/diff?from=${times[0]}&to=${times[2]}`);
     expect(difference).toMatchObject({ counts: { added: 1, changed: 1, removed: 1 } });
-    const strict = await ann.get(`/v2/dataset_commits/${commitIds[0]}/rollback?mode=strict`);
-    expect(strict.json).toMatchObject({ is_blocked: true, detail: expect.stringContaining(`${commitIds[1]}, ${commitIds[2]} were deleted`) });
-    const repeated = await ann.post(`/v2/dataset_commits/${commitIds[3]}/rollback`, {});
-    expect([repeated.status, repeated.json['detail']]).toEqual([400, expect.stringContaining('rolled back already')]);
+    const strictCheck = await ann.get(`/v2/dataset_commits/${commitIds[0]}/rollback?mode=strict`);
+    const deletedCommitsText = `${commitIds[1]}, ${commitIds[2]} were deleted`;
+    expect(strictCheck.json).toMatchObject({ is_blocked: true, detail: expect.stringContaining(deletedCommitsText) });
+    const repeatedAnswer = await ann.post(`/v2/dataset_commits/${commitIds[3]}/rollback`, {});
+    expect([repeatedAnswer.status, repeatedAnswer.json['detail']]).toEqual([400, expect.stringContaining('rolled back already')]);
     await ann.delete(`/v2/vaults/${vault_id}`);
     await api.expectIntactData();
   }, // prettier-ignore

@@ -60,10 +60,10 @@ export interface HistoryOptions {
   /** The id of the dataset, which is empty at first, and that of the vault for the source datasets of migrations. */
   readonly datasetId: number;
   readonly vaultId: number;
-  readonly happened: EventCounts;
+  readonly eventCounts: EventCounts;
   readonly clock?: FastClock;
   /** Additional checks at the end of the history. */
-  readonly inTheEnd?: (checks: VersionChecks) => Promise<void>;
+  readonly checkAtEnd?: (checks: VersionChecks) => Promise<void>;
 }
 
 /**
@@ -72,7 +72,7 @@ export interface HistoryOptions {
  * files too.
  */
 export async function runRandomHistory(options: HistoryOptions): Promise<void> {
-  const { server, seed, datasetId, happened, clock } = options;
+  const { server, seed, datasetId, eventCounts, clock } = options;
   const next = seededRandom(seed);
   const model = new VersionModel(clock);
   const where = `STRANDLAKE_SEED=${seed}`;
@@ -91,7 +91,7 @@ export async function runRandomHistory(options: HistoryOptions): Promise<void> {
     if (next() < 0.1) await server.waitUntilIdle();
     if (next() < 0.05) {
       await server.restart();
-      happened.restarts++;
+      eventCounts.restarts++;
     }
     if (clock !== undefined && next() < 0.2)
       clock.aheadMs += Math.floor(next() * clock.keepVersionsMs);
@@ -103,7 +103,7 @@ export async function runRandomHistory(options: HistoryOptions): Promise<void> {
   await checks.checkDifferences(Math.ceil(steps / 3));
   await checks.checkExports();
   await checks.checkCommitFiles(Math.ceil(steps / 5));
-  await options.inTheEnd?.(checks);
+  await options.checkAtEnd?.(checks);
   await checks.checkDeletedEntries();
 }
 
@@ -113,7 +113,7 @@ class RandomHistory {
   readonly #model: VersionModel;
   readonly #checks: VersionChecks;
   /** The number of the next record. */
-  #made = 0;
+  #nextNumber = 0;
 
   constructor(options: HistoryOptions, next: Random, model: VersionModel, checks: VersionChecks) {
     this.#options = options;
@@ -129,12 +129,12 @@ class RandomHistory {
   async appendRandomRecords(): Promise<void> {
     const newRecords = Array.from({ length: 1 + this.#below(30) }, () => this.#newValues());
     const number = await this.#commit({ records: newRecords }, 'append');
-    if (number !== undefined) await this.#add(newRecords, number);
+    if (number !== undefined) await this.#addToModel(newRecords, number);
   }
 
   #newValues(): RecordValues {
     const word = Array.from({ length: 1 + this.#below(3) }, () => sampleWords[this.#below(sampleWords.length)]); // prettier-ignore
-    return { n: this.#made++, word: word.join(' '), info: this.#newInfo() };
+    return { n: this.#nextNumber++, word: word.join(' '), info: this.#newInfo() };
   }
 
   #newInfo(): InfoMembers {
@@ -143,11 +143,11 @@ class RandomHistory {
   }
 
   /** Adds records to the model; the dataset has chosen their `_id`s. */
-  async #add(made: readonly RecordValues[], addedBy: number): Promise<void> {
-    if (made.length === 0) return;
-    const all = await this.#checks.fetchPageRecords({ limit: 10_000, ordering: 'n' });
-    const ids = new Map(all.map(({ _id, n }) => [n, _id]));
-    for (const one of made) this.#model.addRecord(one, ids.get(one.n)!, addedBy);
+  async #addToModel(newRecords: readonly RecordValues[], addedBy: number): Promise<void> {
+    if (newRecords.length === 0) return;
+    const allRecords = await this.#checks.fetchPageRecords({ limit: 10_000, ordering: 'n' });
+    const ids = new Map(allRecords.map(({ _id, n }) => [n, _id]));
+    for (const one of newRecords) this.#model.addRecord(one, ids.get(one.n)!, addedBy);
   }
 
   /** Returns ids of records that no longer exist. */
@@ -175,20 +175,20 @@ class RandomHistory {
         ...(this.#next() < 0.5 && { word }),
         ...(this.#next() < 0.5 && { info }),
       };
-      const after = { n: old.n, word: old.word, ...givenKeys, info: { ...old.info, ...givenKeys.info } }; // prettier-ignore
-      return { old, given: givenKeys, after };
+      const recordAfter = { n: old.n, word: old.word, ...givenKeys, info: { ...old.info, ...givenKeys.info } }; // prettier-ignore
+      return { old, given: givenKeys, after: recordAfter };
     });
-    const added = Array.from({ length: this.#below(3) }, () => this.#newValues());
-    const inserted = otherRecords.map((id) => ({ id, values: this.#newValues() }));
+    const addedValues = Array.from({ length: this.#below(3) }, () => this.#newValues());
+    const insertedRecords = otherRecords.map((id) => ({ id, values: this.#newValues() }));
     const takesNew = isByFields || mode === 'upsert'; // an overwrite by `_id` requires an `_id` in each record
     const records = [
       ...changes.map(({ old, given }) => (isByFields ? given : { _id: old.id, ...given })),
-      ...inserted.map(({ id, values }) => ({ _id: id, ...values })),
-      ...(takesNew ? added : []),
+      ...insertedRecords.map(({ id, values }) => ({ _id: id, ...values })),
+      ...(takesNew ? addedValues : []),
     ];
     // Rotates the given records: their order must not affect the order of the records that they replace.
-    const from = this.#below(changes.length + 1);
-    records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + from) % all.length]!)); // prettier-ignore
+    const rotation = this.#below(changes.length + 1);
+    records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + rotation) % all.length]!)); // prettier-ignore
     if (records.length === 0) return;
     const number = await this.#commit({ records, ...(isByFields && { id_fields: ['n'] }) }, mode);
     if (number === undefined) return;
@@ -196,23 +196,23 @@ class RandomHistory {
       old.deletedBy = number;
       this.#model.addRecord(after, old.id, number, old.place);
     }
-    for (const { id, values } of inserted) this.#model.addRecord(values, id, number);
-    if (takesNew) await this.#add(added, number);
+    for (const { id, values } of insertedRecords) this.#model.addRecord(values, id, number);
+    if (takesNew) await this.#addToModel(addedValues, number);
   }
 
   /** Overwrites or updates random records with their own values but those of `info`, by a migration of the dataset to itself. */
   async rewriteRandomRecords(mode: 'overwrite' | 'upsert'): Promise<void> {
-    const { datasetId, happened } = this.#options;
+    const { datasetId, eventCounts } = this.#options;
     // Before the first value, the dataset has no fields that a request could name.
     if (this.#model.records.every(({ info }) => Object.keys(info).length === 0)) return;
     const share = this.#next() ** 2;
     const chosenRecords = this.#model.recordsAlive.filter(() => this.#next() < share);
-    const numbers = [...chosenRecords.map(({ n }) => n), this.#made++];
+    const numbers = [...chosenRecords.map(({ n }) => n), this.#nextNumber++];
     const source_params = { filters: [['n__in', numbers]], exclude_fields: ['info'] };
     const id_fields = this.#next() < 0.3 ? ['n'] : undefined;
     const number = await this.#migrate(datasetId, { source_params, id_fields }, mode);
     if (number === undefined) return;
-    happened.inPlace++;
+    eventCounts.inPlace++;
     for (const old of chosenRecords) {
       old.deletedBy = number;
       const info = mode === 'overwrite' ? {} : old.info;
@@ -228,11 +228,11 @@ class RandomHistory {
     const keyDraw = this.#next();
     let number: number | undefined;
     if (keyDraw < 0.3 && this.#model.records.length > 0) {
-      const records = [...chosenRecords, { n: this.#made++ }].map(({ n }) => ({ n }));
+      const records = [...chosenRecords, { n: this.#nextNumber++ }].map(({ n }) => ({ n }));
       number = await this.#commit({ records, id_fields: ['n'] }, 'delete');
     } else if (keyDraw < 0.5 && this.#model.records.length > 0) {
       const numbers = chosenRecords.map(({ n }) => n);
-      const source_params = { filters: [['n__in', [...numbers, this.#made++]]] };
+      const source_params = { filters: [['n__in', [...numbers, this.#nextNumber++]]] };
       number = await this.#migrate(this.#options.datasetId, { source_params }, 'delete');
     } else {
       const ids = [...chosenRecords.map(({ id }) => id), ...this.#goneIds(liveRecords).slice(0, 2), 'nobody']; // prettier-ignore
@@ -251,49 +251,55 @@ class RandomHistory {
     const { length } = commits;
     const number = this.#next() < 0.5 ? length - 1 - this.#below(Math.min(3, length)) : this.#below(length); // prettier-ignore
     const commit = commits[number]!;
-    const { server, happened } = this.#options;
+    const { server, eventCounts } = this.#options;
     const path = `/v2/dataset_commits/${commit.id}/rollback`;
-    const check = await server.ann.get(path);
-    const inTheWay = this.#model.blockingCommits(number);
+    const rollbackCheck = await server.ann.get(path);
+    const blockingNumbers = this.#model.blockingCommits(number);
     const isRefused = commit.mode === 'rollback' || commit.isRolledBack;
-    const isBlocked = isRefused || inTheWay.size > 0;
+    const isBlocked = isRefused || blockingNumbers.size > 0;
     const isLost = ({ json }: Answer): boolean =>
       !isRefused && String(json['detail']).includes('deleted so long ago');
-    if (!isLost(check))
-      expect([number, check.status, check.json['is_blocked']]).toEqual([number, 200, isBlocked]);
-    const done = await server.send(path, {});
-    if (done === undefined) {
-      const id = await this.#latestCommit();
-      if (id !== undefined) this.#rolledBack(number, id);
+    if (!isLost(rollbackCheck))
+      expect([number, rollbackCheck.status, rollbackCheck.json['is_blocked']]).toEqual([
+        number,
+        200,
+        isBlocked,
+      ]);
+    const rollbackAnswer = await server.send(path, {});
+    if (rollbackAnswer === undefined) {
+      const id = await this.#fetchLatestCommitId();
+      if (id !== undefined) this.#applyRollback(number, id);
       return;
     }
     // A merge between the check of the rollback and the rollback may have dropped records that the rollback would restore.
-    if (isLost(check) || isLost(done)) {
+    if (isLost(rollbackCheck) || isLost(rollbackAnswer)) {
       expect([commit.mode === 'append', this.#model.isBeforeWindow(commit)]).toEqual([false, true]);
-      expect([done.status, isLost(done)]).toEqual([400, true]);
+      expect([rollbackAnswer.status, isLost(rollbackAnswer)]).toEqual([400, true]);
       clock!.lost++;
       return;
     }
-    expect(done.status).toBe(isBlocked ? 400 : 201);
+    expect(rollbackAnswer.status).toBe(isBlocked ? 400 : 201);
     if (isBlocked) {
       // A merge between the check of the rollback and the rollback may have dropped the records that prevent it, or may have changed their
       // order and thus the example in the answer.
       const repeatedAnswer = await server.ann.get(path);
-      expect([check.json, repeatedAnswer.json]).toContainEqual(done.json);
-      const blocking = (done.json['blocking_commits'] as { id: number }[]).map(({ id }) => id);
+      expect([rollbackCheck.json, repeatedAnswer.json]).toContainEqual(rollbackAnswer.json);
+      const blockingIds = (rollbackAnswer.json['blocking_commits'] as { id: number }[]).map(
+        ({ id }) => id,
+      );
       if (!isRefused)
-        expect(blocking).toEqual([...inTheWay].sort((a, b) => a - b).map((one) => commits[one]!.id)); // prettier-ignore
-      happened[isRefused ? 'refused' : 'blocked']++;
+        expect(blockingIds).toEqual([...blockingNumbers].sort((a, b) => a - b).map((one) => commits[one]!.id)); // prettier-ignore
+      eventCounts[isRefused ? 'refused' : 'blocked']++;
       return;
     }
-    const changedCount = this.#rolledBack(number, idOf(done));
-    expect(done.json).toMatchObject({ mode: 'rollback', records_modified: changedCount, records_total: this.#model.recordsAlive.length, parent_commit_id: commit.id }); // prettier-ignore
+    const changedCount = this.#applyRollback(number, idOf(rollbackAnswer));
+    expect(rollbackAnswer.json).toMatchObject({ mode: 'rollback', records_modified: changedCount, records_total: this.#model.recordsAlive.length, parent_commit_id: commit.id }); // prettier-ignore
   }
 
-  #rolledBack(number: number, id: number): number {
+  #applyRollback(number: number, id: number): number {
     const changedCount = this.#model.rollBack(number);
     this.#model.addCommit(id, 'rollback');
-    this.#options.happened.rollbacks++;
+    this.#options.eventCounts.rollbacks++;
     return changedCount;
   }
 
@@ -305,12 +311,12 @@ class RandomHistory {
     body: { readonly records: readonly object[]; readonly id_fields?: readonly string[] },
     mode: ChangeMode,
   ): Promise<number | undefined> {
-    const { server, datasetId, vaultId, happened } = this.#options;
-    if (body.id_fields !== undefined) happened.byFields++;
+    const { server, datasetId, vaultId, eventCounts } = this.#options;
+    if (body.id_fields !== undefined) eventCounts.byFields++;
     const change = { dataset_id: datasetId, ...body, commit_mode: mode };
     if (this.#next() >= 0.2)
-      return this.#done(await server.send('/v2/dataset_imports', change), mode);
-    const name = `source ${datasetId} ${this.#made} ${this.#next()}`;
+      return this.#addCommitOf(await server.send('/v2/dataset_imports', change), mode);
+    const name = `source ${datasetId} ${this.#nextNumber} ${this.#next()}`;
     const sourceId = idOf(await server.ann.post('/v2/datasets', { vault_id: vaultId, name }));
     const { records, id_fields } = body;
     // An upsert into an empty dataset keeps the given `_id`s, and generates the others.
@@ -325,33 +331,33 @@ class RandomHistory {
     body: { readonly source_params?: object; readonly id_fields?: readonly string[] | undefined },
     mode: ChangeMode,
   ): Promise<number | undefined> {
-    const { server, datasetId, happened } = this.#options;
+    const { server, datasetId, eventCounts } = this.#options;
     const migration = { source_id, target_id: datasetId, ...body, commit_mode: mode };
     const answer = await server.send('/v2/dataset_migrations', migration);
-    happened.migrations++;
-    if (answer === undefined) return this.#done(undefined, mode);
+    eventCounts.migrations++;
+    if (answer === undefined) return this.#addCommitOf(undefined, mode);
     expect([answer.status, answer.json['error_message']]).toEqual([201, null]);
     await server.waitForTask(Number(answer.json['task_id']));
-    return this.#done(await server.ann.get(`/v2/dataset_migrations/${idOf(answer)}`), mode);
+    return this.#addCommitOf(await server.ann.get(`/v2/dataset_migrations/${idOf(answer)}`), mode);
   }
 
   /** Expects that an import or a migration has made a commit, and adds the commit to the model. */
-  async #done(answer: Answer | undefined, mode: ChangeMode): Promise<number | undefined> {
-    const { happened, seed } = this.#options;
+  async #addCommitOf(answer: Answer | undefined, mode: ChangeMode): Promise<number | undefined> {
+    const { eventCounts, seed } = this.#options;
     let id: number | undefined;
-    if (answer === undefined) id = await this.#latestCommit();
+    if (answer === undefined) id = await this.#fetchLatestCommitId();
     else {
       const commits = answer.json['dataset_commits'] as { readonly id: number }[];
       expect([seed, answer.json['status'], answer.json['error_message'], commits?.length]).toEqual([seed, 'completed', null, 1]); // prettier-ignore
       id = commits[0]!.id;
     }
     if (id === undefined) return undefined;
-    happened[`${mode}s`]++;
+    eventCounts[`${mode}s`]++;
     return this.#model.addCommit(id, mode);
   }
 
   /** Returns the commit of a change whose answer a kill prevented; undefined if the change made no commit. */
-  async #latestCommit(): Promise<number | undefined> {
+  async #fetchLatestCommitId(): Promise<number | undefined> {
     const path = `/v2/datasets/${this.#options.datasetId}/commits?limit=1`;
     const { json } = await this.#options.server.ann.get(path);
     const [latest] = json['data'] as { readonly id: number }[];

@@ -24,17 +24,17 @@ afterEach(async () => {
   await rm(folder.root, { recursive: true });
 });
 
-async function stageChange(task: number): Promise<{ change: DatasetChange; scratch: string }> {
-  const scratch = folder.taskScratch(task, 1);
+async function stageChange(taskId: number): Promise<{ change: DatasetChange; scratch: string }> {
+  const scratch = folder.taskScratch(taskId, 1);
   await makeFolder(scratch);
-  const data = batchOf(columns, [[BigInt(task)]], 1, BigInt(task), 0);
+  const data = batchOf(columns, [[BigInt(taskId)]], 1, BigInt(taskId), 0);
   const add = [await writeSegment({ columns, data, rows: 1 }, join(scratch, '0.parquet'))];
-  return { change: { columns, add, remove: [], info: { task } }, scratch };
+  return { change: { columns, add, remove: [], info: { task: taskId } }, scratch };
 }
 
 test('R6: when flushing fails from some step on, and removing too, no version comes and goes, and a restart finds one whole', async () => {
   let version = -1;
-  let uncertain = 0;
+  let uncertainCount = 0;
   for (let nth = 1; ; nth++) {
     const store = openStore(folder);
     const { change, scratch } = await stageChange(nth);
@@ -48,10 +48,12 @@ test('R6: when flushing fails from some step on, and removing too, no version co
     const shownSnapshot = await store.snapshot(id);
     expect([nth, shownSnapshot.version]).toEqual([nth, isFailed ? version : version + 1]);
     if (isFailed && /_delta_log.*not known/.test(error.message)) {
-      uncertain += 1;
+      uncertainCount += 1;
       // The state of the log is unknown, so further commits are refused until the server is restarted.
-      const { change: later, scratch: place } = await stageChange(1_000 + nth);
-      await expect(store.commit(id, later, place)).rejects.toThrow('restart the server');
+      const { change: laterChange, scratch: laterScratch } = await stageChange(1_000 + nth);
+      await expect(store.commit(id, laterChange, laterScratch)).rejects.toThrow(
+        'restart the server',
+      );
       expect((await store.snapshot(id)).version).toBe(version);
     }
     const reopenedStore = openStore(folder);
@@ -61,14 +63,14 @@ test('R6: when flushing fails from some step on, and removing too, no version co
     expect([nth, await reopenedStore.verify(id)]).toEqual([nth, []]);
     if (hitCount === 0) break;
   }
-  expect(uncertain).toBeGreaterThan(0);
+  expect(uncertainCount).toBeGreaterThan(0);
 });
 
 test('R6: a version whose flush failed once is taken back, and the next commit is that version', async () => {
   const store = openStore(folder);
   for (let nth = 1; ; nth++) {
     const { change, scratch } = await stageChange(nth);
-    const before = await store.version(id);
+    const versionBefore = await store.version(id);
     armFault({ code: 'EIO', nth, operations: ['flush'] });
     const error: unknown = await store
       .commit(id, change, scratch)
@@ -77,7 +79,7 @@ test('R6: a version whose flush failed once is taken back, and the next commit i
     armFault(undefined);
     expect([nth, await openStore(folder).version(id)]).toEqual([
       nth,
-      error instanceof Error ? before : before + 1,
+      error instanceof Error ? versionBefore : versionBefore + 1,
     ]);
     expect([nth, await store.verify(id)]).toEqual([nth, []]);
     if (hitCount === 0) break;

@@ -49,8 +49,8 @@ export class VersionChecks {
     return Math.floor(this.#next() * count);
   }
 
-  /** Returns a random number that is greater than some values of `n`, including those of later records. */
-  #numberInside(): number {
+  /** Returns a random number between 0 and one more than the greatest `n`, so that usually some records are below it and some above. */
+  #randomThreshold(): number {
     return this.#below(Math.max(0, ...this.#model.records.map(({ n }) => n)) + 2);
   }
 
@@ -58,16 +58,19 @@ export class VersionChecks {
   async checkNewestVersion(step: number | string): Promise<void> {
     const caseText = `${this.#caseText}, step ${step}`;
     const liveRecords = this.#model.recordsAlive;
-    await this.#goOn(caseText, liveRecords);
+    await this.#continueWalk(caseText, liveRecords);
     const lastCommit = this.#model.commits.at(-1);
     if (lastCommit !== undefined) lastCommit.after = liveRecords;
-    const all = await this.fetchPageRecords({ limit: 10_000 });
-    expect([caseText, all.map(({ _id }) => _id)]).toEqual([
+    const pageRecords = await this.fetchPageRecords({ limit: 10_000 });
+    expect([caseText, pageRecords.map(({ _id }) => _id)]).toEqual([
       caseText,
       liveRecords.map(({ id }) => id),
     ]);
-    expect([caseText, all.map(recordValuesOf)]).toEqual([caseText, liveRecords.map(valuesOf)]);
-    const leastNumber = this.#numberInside();
+    expect([caseText, pageRecords.map(recordValuesOf)]).toEqual([
+      caseText,
+      liveRecords.map(valuesOf),
+    ]);
+    const leastNumber = this.#randomThreshold();
     const word = sampleWords[this.#below(sampleWords.length)]!;
     const offset = this.#below(liveRecords.length + 1);
     const hasWord = ({ word: text }: ModelRecord): boolean => text.split(' ').includes(word);
@@ -78,15 +81,15 @@ export class VersionChecks {
     if (this.#model.records.length > 0) expect([caseText, page.facets?.['n']]).toEqual([caseText, new Set(matchingRecords.map(({ n }) => n)).size]); // prettier-ignore
     if (this.#model.records.length > 0)
       expect([caseText, page.facets?.['word']?.toSorted()]).toEqual([caseText, counts.toSorted()]);
-    const found = await this.#ask({ query: word, limit: 0 });
-    expect([caseText, found.total]).toEqual([caseText, liveRecords.filter(hasWord).length]);
+    const wordPage = await this.#ask({ query: word, limit: 0 });
+    expect([caseText, wordPage.total]).toEqual([caseText, liveRecords.filter(hasWord).length]);
   }
 
   /**
    * Reads the remaining pages of a cursor into the previous version, which must be unchanged, and begins to read the current version with a
    * cursor.
    */
-  async #goOn(caseText: string, live: readonly ModelRecord[]): Promise<void> {
+  async #continueWalk(caseText: string, live: readonly ModelRecord[]): Promise<void> {
     const { clock } = this.#model;
     if (this.#walk !== undefined) {
       const mayBeGone = clock !== undefined && clock.aheadMs > this.#walk.aheadMs;
@@ -104,24 +107,24 @@ export class VersionChecks {
   /** Compares each earlier version, read as of its commit, with the model's state at that commit. */
   async checkEarlierVersions(): Promise<void> {
     for (const number of this.#model.commits.keys())
-      await this.#earlierVersion(number, this.#model.commits[number]!.id);
+      await this.#checkEarlierVersion(number, this.#model.commits[number]!.id);
   }
 
   /** Compares the version that `asOf` names with the model's state at a commit. */
-  async #earlierVersion(number: number, asOf: number | string): Promise<void> {
+  async #checkEarlierVersion(number: number, asOf: number | string): Promise<void> {
     const { after } = this.#model.commits[number]!;
     const body = { limit: 10_000, as_of: asOf };
-    const found = await this.#askUnlessGone(body, this.#model.hasLeftWindow(number));
-    if (found === undefined) return;
-    const shown = found.results.map(({ _id, ...rest }) => [_id, recordValuesOf(rest)]);
-    expect([this.#caseText, asOf, shown]).toEqual([this.#caseText, asOf, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
+    const page = await this.#askUnlessGone(body, this.#model.hasLeftWindow(number));
+    if (page === undefined) return;
+    const shownRecords = page.results.map(({ _id, ...rest }) => [_id, recordValuesOf(rest)]);
+    expect([this.#caseText, asOf, shownRecords]).toEqual([this.#caseText, asOf, after.map((one) => [one.id, valuesOf(one)])]); // prettier-ignore
   }
 
   /** Compares an export of all records, and one of some, with the model. */
   async checkExports(): Promise<void> {
-    const leastNumber = this.#numberInside();
+    const leastNumber = this.#randomThreshold();
     const liveRecords = this.#model.recordsAlive;
-    for (const [filters, wanted] of [
+    for (const [filters, expectedRecords] of [
       [[], liveRecords],
       [[['n__gte', leastNumber]], liveRecords.filter(({ n }) => n >= leastNumber)],
     ] as const) {
@@ -136,7 +139,7 @@ export class VersionChecks {
       const { json } = await ann.get(`/v2/dataset_exports/${idOf(job)}/download?redirect=`);
       expect([this.#caseText, await downloadIds(json)]).toEqual([
         this.#caseText,
-        wanted.map(({ id }) => id),
+        expectedRecords.map(({ id }) => id),
       ]);
     }
   }
@@ -148,9 +151,9 @@ export class VersionChecks {
       const number = this.#below(commits.length);
       const { id, mode, after } = commits[number]!;
       const before = commits[number - 1]?.after ?? [];
-      const [removed, added] = [idsWithout(before, after), idsWithout(after, before)];
-      const bothStates = [...removed, ...added];
-      const expectedChanges = { append: added, overwrite: added, upsert: added, delete: removed, rollback: bothStates }[mode]; // prettier-ignore
+      const [removedIds, addedIds] = [idsWithout(before, after), idsWithout(after, before)];
+      const bothStates = [...removedIds, ...addedIds];
+      const expectedChanges = { append: addedIds, overwrite: addedIds, upsert: addedIds, delete: removedIds, rollback: bothStates }[mode]; // prettier-ignore
       const { status, json } = await this.#server.ann.get(`/v2/dataset_commits/${id}/download?redirect=false`); // prettier-ignore
       // Records that a commit removed are read from the version before it.
       const isBeforeRead = number > 0 && (mode === 'delete' || mode === 'rollback');
@@ -159,8 +162,8 @@ export class VersionChecks {
         (isBeforeRead && this.#model.hasLeftWindow(number - 1));
       if (mayBeGone && isVersionGone(json)) continue;
       expect([this.#caseText, id, status]).toEqual([this.#caseText, id, 200]);
-      const found = await downloadIds(json);
-      expect([this.#caseText, id, mode, found]).toEqual([
+      const foundIds = await downloadIds(json);
+      expect([this.#caseText, id, mode, foundIds]).toEqual([
         this.#caseText,
         id,
         mode,
@@ -181,18 +184,19 @@ export class VersionChecks {
     for (const number of new Set([commits.length - 1, this.#below(commits.length)])) {
       const path = `/v2/dataset_commits/${commits[number]!.id}`;
       expect((await ann.delete(path)).status).toBe(200);
-      for (const gone of [path, `${path}/rollback`]) expect((await ann.get(gone)).status).toBe(404);
+      for (const deletedPath of [path, `${path}/rollback`])
+        expect((await ann.get(deletedPath)).status).toBe(404);
     }
     await this.checkNewestVersion('deleted entries');
     for (const [number, { id }] of commits.entries()) {
-      await this.#earlierVersion(number, id);
+      await this.#checkEarlierVersion(number, id);
       // Of the commits of one millisecond, a time names the last.
       if (times.get(id) !== times.get(commits[number + 1]?.id ?? 0))
-        await this.#earlierVersion(number, times.get(id)!);
+        await this.#checkEarlierVersion(number, times.get(id)!);
     }
-    const [before, last] = [commits.at(-2), commits.at(-1)!];
-    const mayBeGone = before !== undefined && this.#model.hasLeftWindow(commits.length - 2);
-    await this.#difference('', before?.after ?? [], last.after, mayBeGone);
+    const [commitBefore, lastCommit] = [commits.at(-2), commits.at(-1)!];
+    const mayBeGone = commitBefore !== undefined && this.#model.hasLeftWindow(commits.length - 2);
+    await this.#checkDifference('', commitBefore?.after ?? [], lastCommit.after, mayBeGone);
   }
 
   /** Makes the server verify the files of the dataset. */
@@ -218,12 +222,12 @@ export class VersionChecks {
     ];
     for (const [i, b] of versions.slice(1).entries()) {
       const a = versions[i]!;
-      await this.#difference(`to=${b.id}`, a.after, b.after, a.mayBeGone || b.mayBeGone);
-      await this.#commitCounts(Number(b.id), a.after, b.after);
+      await this.#checkDifference(`to=${b.id}`, a.after, b.after, a.mayBeGone || b.mayBeGone);
+      await this.#checkCommitCounts(Number(b.id), a.after, b.after);
     }
     for (let pair = 0; pair < pairs; pair++) {
       const [a, b] = [versions[this.#below(versions.length)]!, versions[this.#below(versions.length)]!]; // prettier-ignore
-      await this.#difference(
+      await this.#checkDifference(
         `from=${a.id}&to=${b.id}`,
         a.after,
         b.after,
@@ -236,7 +240,7 @@ export class VersionChecks {
    * Compares the difference between two versions with the model; it is usually read as one page, and every fourth time as pages of a random
    * size.
    */
-  async #difference(
+  async #checkDifference(
     query: string,
     before: readonly ModelRecord[],
     after: readonly ModelRecord[],
@@ -245,33 +249,39 @@ export class VersionChecks {
     const caseText = `${this.#caseText}, ${query}`;
     const changes = changesBetween(before, after);
     const counts = countsOf(changes);
-    const all = Object.entries(changes).flatMap(([change, ids]) => ids.map((id) => [change, id]));
-    const limit = this.#next() < 0.25 ? 1 + this.#below(Math.max(3, all.length)) : 10_000;
-    const found: string[][] = [];
+    const expectedChanges = Object.entries(changes).flatMap(([change, ids]) =>
+      ids.map((id) => [change, id]),
+    );
+    const limit =
+      this.#next() < 0.25 ? 1 + this.#below(Math.max(3, expectedChanges.length)) : 10_000;
+    const foundChanges: string[][] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
       const path = `/v2/datasets/${this.#datasetId}/diff?${query}&limit=${limit}&cursor=${cursor}`;
       const { status, json } = await this.#server.ann.get(path);
       if (mayBeGone && isVersionGone(json)) return;
       expect([caseText, status, json['counts']]).toEqual([caseText, 200, counts]);
       const page = json['results'] as { change: string; record: { _id: string } }[];
-      found.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
+      foundChanges.push(...page.map(({ change, record: { _id: id } }) => [change, id]));
       cursor = json['cursor'] as string | null;
-      expect([caseText, cursor === null]).toEqual([caseText, found.length === all.length]);
+      expect([caseText, cursor === null]).toEqual([
+        caseText,
+        foundChanges.length === expectedChanges.length,
+      ]);
     }
-    expect([caseText, found]).toEqual([caseText, all]);
+    expect([caseText, foundChanges]).toEqual([caseText, expectedChanges]);
   }
 
   /** Compares the counts of a commit with the difference that it made. */
-  async #commitCounts(
+  async #checkCommitCounts(
     id: number,
     before: readonly ModelRecord[],
     after: readonly ModelRecord[],
   ): Promise<void> {
     const { json } = await this.#server.ann.get(`/v2/dataset_commits/${id}`);
     const { added, changed, removed } = countsOf(changesBetween(before, after));
-    const shown = [json['records_added'], json['records_changed'], json['records_removed'], json['records_modified']]; // prettier-ignore
-    const expected = [added, changed, removed, added + changed + removed];
-    expect([this.#caseText, json['mode'], id, shown]).toEqual([this.#caseText, json['mode'], id, expected]); // prettier-ignore
+    const shownCounts = [json['records_added'], json['records_changed'], json['records_removed'], json['records_modified']]; // prettier-ignore
+    const expectedCounts = [added, changed, removed, added + changed + removed];
+    expect([this.#caseText, json['mode'], id, shownCounts]).toEqual([this.#caseText, json['mode'], id, expectedCounts]); // prettier-ignore
   }
 
   /**
@@ -285,29 +295,33 @@ export class VersionChecks {
   ): Promise<{ readonly versions: number; readonly older: number }> {
     const { commits } = this.#model;
     const newest = commits.length - 1;
-    const readable = [...commits.keys()].filter((number) => {
+    const readableNumbers = [...commits.keys()].filter((number) => {
       // Before the first record is stored, the Delta table does not have the columns that are compared.
       const hasColumns = this.#model.records.some(({ addedBy }) => addedBy <= number);
       return hasColumns && !this.#model.hasLeftWindow(number);
     });
-    const olderNumbers = readable.filter((number) => number !== newest);
+    const olderNumbers = readableNumbers.filter((number) => number !== newest);
     // A version with the same records as the newest one, such as one before a change that was rolled back, shows less.
     const otherNumbers = olderNumbers.filter((number) => this.#hasOtherRecords(number, newest));
     const candidates = otherNumbers.length > 0 ? otherNumbers : olderNumbers;
-    const older = candidates.length > 0 ? [candidates[this.#below(candidates.length)]!] : [];
-    const chosen = [...older, ...readable.filter((number) => number === newest)];
-    for (const number of chosen) {
+    const olderNumbersToRead =
+      candidates.length > 0 ? [candidates[this.#below(candidates.length)]!] : [];
+    const chosenNumbers = [
+      ...olderNumbersToRead,
+      ...readableNumbers.filter((number) => number === newest),
+    ];
+    for (const number of chosenNumbers) {
       const { id, after } = commits[number]!;
-      const found = await reader.rows(folder, logVersions.get(id)!);
-      const shown = found.map((row) => [row['_id'], row['_commit'], deltaValuesOf(row)]);
-      const wanted = after.map((one) => [one.id, String(commits[one.addedBy]!.id), valuesOf(one)] as const); // prettier-ignore
+      const rows = await reader.rows(folder, logVersions.get(id)!);
+      const shownRecords = rows.map((row) => [row['_id'], row['_commit'], deltaValuesOf(row)]);
+      const expectedRecords = after.map((one) => [one.id, String(commits[one.addedBy]!.id), valuesOf(one)] as const); // prettier-ignore
       const caseText = [this.#caseText, 'chdb', number];
-      expect([caseText, shown]).toEqual([
+      expect([caseText, shownRecords]).toEqual([
         caseText,
-        wanted.toSorted(([a], [b]) => (a < b ? -1 : 1)),
+        expectedRecords.toSorted(([a], [b]) => (a < b ? -1 : 1)),
       ]);
     }
-    return { versions: chosen.length, older: older.length };
+    return { versions: chosenNumbers.length, older: olderNumbersToRead.length };
   }
 
   /** Whether two versions have different records. */
@@ -323,7 +337,7 @@ export class VersionChecks {
 
   /** Returns a page; undefined if its version can no longer be read, which is allowed only if `mayBeGone`. */
   async #askUnlessGone(body: object, mayBeGone: boolean): Promise<PageOfRecords | undefined> {
-    const answer = await this.#answer(body);
+    const answer = await this.#query(body);
     if (!mayBeGone || !isVersionGone(answer.json)) return this.#pageOf(answer);
     this.#model.clock!.gone++;
     expect(answer.status).toBe(400);
@@ -331,10 +345,10 @@ export class VersionChecks {
   }
 
   async #ask(body: object): Promise<PageOfRecords> {
-    return this.#pageOf(await this.#answer(body));
+    return this.#pageOf(await this.#query(body));
   }
 
-  #answer(body: object): Promise<Answer> {
+  #query(body: object): Promise<Answer> {
     return this.#server.ann.post(`/v2/datasets/${this.#datasetId}/data`, body);
   }
 
@@ -365,12 +379,12 @@ function deltaValuesOf({ n, word, info }: DeltaRow): RecordValues {
 type ChangedIds = Readonly<Record<'removed' | 'changed' | 'added', readonly string[]>>;
 
 function changesBetween(before: readonly ModelRecord[], after: readonly ModelRecord[]): ChangedIds {
-  const [old, now] = [byId(before), byId(after)];
-  const both = after.filter(({ id }) => old.has(id));
+  const [recordsBefore, recordsAfter] = [byId(before), byId(after)];
+  const commonRecords = after.filter(({ id }) => recordsBefore.has(id));
   return {
-    removed: before.filter(({ id }) => !now.has(id)).map(({ id }) => id),
-    changed: both.filter((one) => old.get(one.id) !== one).map(({ id }) => id),
-    added: after.filter(({ id }) => !old.has(id)).map(({ id }) => id),
+    removed: before.filter(({ id }) => !recordsAfter.has(id)).map(({ id }) => id),
+    changed: commonRecords.filter((one) => recordsBefore.get(one.id) !== one).map(({ id }) => id),
+    added: after.filter(({ id }) => !recordsBefore.has(id)).map(({ id }) => id),
   };
 }
 

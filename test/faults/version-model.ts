@@ -53,7 +53,7 @@ export class VersionModel {
   readonly commits: ModelCommit[] = [];
   /** The clock of the store; undefined if it is the clock of the machine. */
   readonly clock: FastClock | undefined;
-  #places = 0;
+  #placeCount = 0;
 
   constructor(clock: FastClock | undefined) {
     this.clock = clock;
@@ -66,7 +66,7 @@ export class VersionModel {
   }
 
   /** Adds a record state; by default, its place is after all other records. */
-  addRecord(values: RecordValues, id: string, addedBy: number, place = this.#places++): void {
+  addRecord(values: RecordValues, id: string, addedBy: number, place = this.#placeCount++): void {
     const { n, word, info } = values;
     this.records.push({ n, word, info, id, place, addedBy, deletedBy: undefined, isGone: false });
   }
@@ -95,15 +95,15 @@ export class VersionModel {
 
   /** Returns the numbers of the commits that prevent the rollback of a commit. */
   blockingCommits(number: number): ReadonlySet<number> {
-    const added = this.records.filter((one) => one.addedBy === number && !one.isGone);
-    const inTheWay = new Set(added.flatMap(({ deletedBy }) => deletedBy ?? []));
-    if (inTheWay.size > 0) return inTheWay;
+    const addedRecords = this.records.filter((one) => one.addedBy === number && !one.isGone);
+    const blockingNumbers = new Set(addedRecords.flatMap(({ deletedBy }) => deletedBy ?? []));
+    if (blockingNumbers.size > 0) return blockingNumbers;
     // A record that the rollback restores must not have been added again by a later commit.
-    const restored = this.records.filter(({ deletedBy }) => deletedBy === number);
-    const restoredIds = new Set(restored.map(({ id }) => id));
+    const restoredRecords = this.records.filter(({ deletedBy }) => deletedBy === number);
+    const restoredIds = new Set(restoredRecords.map(({ id }) => id));
     for (const one of this.recordsAlive)
-      if (one.addedBy !== number && restoredIds.has(one.id)) inTheWay.add(one.addedBy);
-    return inTheWay;
+      if (one.addedBy !== number && restoredIds.has(one.id)) blockingNumbers.add(one.addedBy);
+    return blockingNumbers;
   }
 
   get #now(): number {
@@ -117,7 +117,7 @@ export class VersionModel {
 
   /** Whether the version of a commit need no longer be kept: the next commit replaced it at least `keepVersionsMs` ago. */
   hasLeftWindow(number: number): boolean {
-    const next = this.commits[number + 1];
-    return next !== undefined && this.isBeforeWindow(next);
+    const nextCommit = this.commits[number + 1];
+    return nextCommit !== undefined && this.isBeforeWindow(nextCommit);
   }
 }

@@ -13,7 +13,7 @@ test.each(historyRanges)(
   'C6, Q8: %d random histories give the versions of a plain list (STRANDLAKE_SEED=%d)',
   (count, first) =>
     runHistories(serverFixture, count, first, {
-      happened: historyEventCounts,
+      eventCounts: historyEventCounts,
       upkeep: upkeepCounts,
     }),
 );

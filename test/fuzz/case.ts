@@ -91,14 +91,14 @@ export function loadCase(path: string): FuzzCase {
   return { ...rest, bytes: readFileSync(`${base}.input`) };
 }
 
-/** Saves a case in the folder of its reader; returns its path. `found` is the message of its failure. */
-export function saveCase(one: FuzzCase, property: string, found: string): string {
+/** Saves a case in the folder of its reader; returns its path. `failureMessage` is the message of its failure. */
+export function saveCase(one: FuzzCase, property: string, failureMessage: string): string {
   const { bytes, ...rest } = one;
   const folder = `${regressionFolder}/${one.reader}`;
   mkdirSync(folder, { recursive: true });
   const digest = createHash('sha256').update(bytes).update(JSON.stringify(rest)).digest('hex');
   const path = `${folder}/${property}-${digest.slice(0, 8)}`;
   writeFileSync(`${path}.input`, bytes);
-  writeFileSync(`${path}.json`, `${JSON.stringify({ ...rest, found }, null, 2)}\n`);
+  writeFileSync(`${path}.json`, `${JSON.stringify({ ...rest, found: failureMessage }, null, 2)}\n`);
   return path;
 }

@@ -21,8 +21,8 @@ export const fixtureFolders: Readonly<Record<string, readonly [folder: string, n
  */
 export function corpusOf(reader: string, maxBytes = 4_000): readonly Buffer[] {
   const [folder, names] = fixtureFolders[reader]!;
-  const samples = process.env['STRANDLAKE_SAMPLES'];
-  const roots = ['test/fixtures', ...(samples === undefined ? [] : [samples])];
+  const samplesFolder = process.env['STRANDLAKE_SAMPLES'];
+  const roots = ['test/fixtures', ...(samplesFolder === undefined ? [] : [samplesFolder])];
   return [`${folder}`, `${folder}/bad`, 'bad', ...(reader === 'tsv' ? ['tsv', 'maf'] : [])]
     .flatMap((name) => roots.map((root) => `${root}/${name}`))
     .filter((path) => existsSync(path))

@@ -34,9 +34,17 @@ function bedText(next: Random): string {
       String(randomBelow(next, 1_200)),
       pickRandom(next, ['+', '-', '.', '*']),
     ];
-    const thick = [String(start), String(end), pickRandom(next, ['0', '255,0,0', '1,2', 'red'])];
-    const blocks = [String(randomBelow(next, 3)), '10,20,', pickRandom(next, ['0,30', '0,x', ','])];
-    const fields = [`chr${randomBelow(next, 25)}`, String(start), String(end), ...restOfFields, ...thick, ...blocks, 'x', '1']; // prettier-ignore
+    const thickFields = [
+      String(start),
+      String(end),
+      pickRandom(next, ['0', '255,0,0', '1,2', 'red']),
+    ];
+    const blockFields = [
+      String(randomBelow(next, 3)),
+      '10,20,',
+      pickRandom(next, ['0,30', '0,x', ',']),
+    ];
+    const fields = [`chr${randomBelow(next, 25)}`, String(start), String(end), ...restOfFields, ...thickFields, ...blockFields, 'x', '1']; // prettier-ignore
     const count = pickRandom(next, [2, 3, 4, 6, 9, 12, 12, 14]);
     return fields.slice(0, count).join(pickRandom(next, ['\t', '\t', '\t', ' ']));
   };
@@ -62,7 +70,7 @@ function vcfText(next: Random): string {
     GQ: 'Float',
     FT: 'String',
   };
-  const head = [
+  const headerLines = [
     `##fileformat=VCFv4.${pickRandom(next, [0, 1, 2, 3, 4, 5])}`,
     ...(next() < 0.5 ? ['##contig=<ID=1,length=248956422>'] : []),
     ...info.map(
@@ -84,8 +92,8 @@ function vcfText(next: Random): string {
       ...(format.length > 0 ? ['FORMAT', ...samples] : []),
     ].join('\t'),
   ];
-  const base = () => pickRandom(next, ['A', 'C', 'G', 'T', 'AT', 'N']);
-  const scalar = (type: string): string =>
+  const randomBase = () => pickRandom(next, ['A', 'C', 'G', 'T', 'AT', 'N']);
+  const randomScalar = (type: string): string =>
     type === 'Integer'
       ? String(randomBelow(next, 300))
       : type === 'Float'
@@ -93,7 +101,7 @@ function vcfText(next: Random): string {
         : pickRandom(next, ['x', 'a%3Bb', 'é', '.']);
   const lines = timesOf(randomBelow(next, 40), (i) => {
     const alts = timesOf(1 + randomBelow(next, 3), () =>
-      pickRandom(next, [base(), base(), '<DEL>', '*', 'A]2:5]', '.']),
+      pickRandom(next, [randomBase(), randomBase(), '<DEL>', '*', 'A]2:5]', '.']),
     );
     const values = info
       .filter(() => next() < 0.7)
@@ -109,15 +117,15 @@ function vcfText(next: Random): string {
                 : number === '2'
                   ? 2
                   : 1 + randomBelow(next, 3);
-        return `${id}=${timesOf(count, () => scalar(type)).join(',')}`;
+        return `${id}=${timesOf(count, () => randomScalar(type)).join(',')}`;
       });
     const usedKeys = format.filter(() => next() < 0.9);
     const valueOfKey = (key: string): string =>
       key === 'GT'
         ? pickRandom(next, ['0/1', '1|0', './.', '.', '0'])
         : key === 'AD'
-          ? timesOf(alts.length + 1, () => scalar('Integer')).join(',')
-          : scalar(types[key]!);
+          ? timesOf(alts.length + 1, () => randomScalar('Integer')).join(',')
+          : randomScalar(types[key]!);
     const samplesPart =
       format.length === 0
         ? []
@@ -135,7 +143,7 @@ function vcfText(next: Random): string {
       pickRandom(next, ['1', 'chr1', 'X', 'MT']),
       i * 7 + 1,
       pickRandom(next, ['.', `rs${i}`]),
-      base(),
+      randomBase(),
       alts.join(','),
       pickRandom(next, ['.', '50', '3.5']),
       pickRandom(next, ['PASS', '.', 'q10;s50']),
@@ -143,7 +151,7 @@ function vcfText(next: Random): string {
       ...samplesPart,
     ].join('\t');
   });
-  return `${[...head, ...lines].join('\n')}\n`;
+  return `${[...headerLines, ...lines].join('\n')}\n`;
 }
 
 const cellTexts = [
@@ -177,11 +185,11 @@ function tableText(next: Random, delimiter: string): string {
   const kinds = timesOf(width, () => pickRandom(next, [3, 3, cellTexts.length]));
   const row = () =>
     timesOf(width, (i) => pickRandom(next, cellTexts.slice(0, kinds[i]))).join(delimiter);
-  const end = pickRandom(next, ['\n', '\n', '\r\n', '\r']);
+  const lineEnd = pickRandom(next, ['\n', '\n', '\r\n', '\r']);
   const comments = next() < 0.3 ? [`# a comment${delimiter}"`] : [];
   return (
-    [...comments, names.join(delimiter), ...timesOf(randomBelow(next, 40), row)].join(end) +
-    (next() < 0.8 ? end : '')
+    [...comments, names.join(delimiter), ...timesOf(randomBelow(next, 40), row)].join(lineEnd) +
+    (next() < 0.8 ? lineEnd : '')
   );
 }
 
@@ -191,7 +199,7 @@ function randomXmlElement(next: Random, level: number): string {
     randomBelow(next, 3),
     (i) => ` k${i}="${pickRandom(next, ['1', '', 'a &amp; b', '&#233;', "it's", 'é'])}"`,
   ).join('');
-  const inner = timesOf(level > 3 ? 0 : randomBelow(next, 4), () =>
+  const content = timesOf(level > 3 ? 0 : randomBelow(next, 4), () =>
     next() < 0.5
       ? randomXmlElement(next, level + 1)
       : pickRandom(next, [
@@ -207,9 +215,9 @@ function randomXmlElement(next: Random, level: number): string {
           'true',
         ]),
   ).join('');
-  return inner === '' && next() < 0.5
+  return content === '' && next() < 0.5
     ? `<${name}${attributes}/>`
-    : `<${name}${attributes}>${inner}</${name}>`;
+    : `<${name}${attributes}>${content}</${name}>`;
 }
 
 function featureText(next: Random, attributes: TextGenerator): string {

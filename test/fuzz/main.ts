@@ -6,7 +6,7 @@ import { generateCase, editMaterialFor } from './generate.js';
 import { checkProperties } from './properties.js';
 import {
   allocateSharedMemory,
-  publishedCase,
+  readPublishedCase,
   type FuzzFinding,
   type FuzzJob,
   type SharedMemory,
@@ -60,11 +60,11 @@ if (values.replay !== undefined) {
 
 /** Runs a fuzzing job; returns the number of findings. */
 async function fuzzReader(job: FuzzJob): Promise<number> {
-  const found = new Set<string>();
+  const savedPaths = new Set<string>();
   const shared = allocateSharedMemory();
   const startedMs = Date.now();
   const report = ({ property, message, path }: FuzzFinding): void => {
-    found.add(path === '(being minimised)' ? '' : path);
+    savedPaths.add(path === '(being minimised)' ? '' : path);
     console.log(`\n${path}\n  ${property}: ${message.slice(0, 1500)}`);
   };
   const worker = new Worker(new URL('./worker.js', import.meta.url), {
@@ -73,28 +73,28 @@ async function fuzzReader(job: FuzzJob): Promise<number> {
   });
   worker.on('message', report);
   const watch = startWatchdog(shared, () => void worker.terminate());
-  const endedWith = await new Promise<string | null>((resolve) => {
+  const failureText = await new Promise<string | null>((resolve) => {
     worker.on('error', (error: unknown) => resolve(String((error as Error).stack)));
     worker.on('exit', (code) =>
       resolve(code === 0 ? null : watch.hasFired ? 'hangs' : `ended with ${code}`),
     );
   });
   watch.stop();
-  if (endedWith !== null) {
-    const publishedOne = publishedCase(shared);
+  if (failureText !== null) {
+    const interruptedCase = readPublishedCase(shared);
     report({
       property: 'crash',
-      message: endedWith,
-      path: saveCase(publishedOne, 'crash', endedWith.split('\n')[0]!),
+      message: failureText,
+      path: saveCase(interruptedCase, 'crash', failureText.split('\n')[0]!),
     });
   }
-  found.delete('');
+  savedPaths.delete('');
   const minutes = (Date.now() - startedMs) / 60_000;
   const inputs = Atomics.load(shared.counts, 0);
   console.log(
-    `\n${job.reader}: ${inputs} inputs in ${minutes.toFixed(1)} min, seed ${job.seed}, ${found.size} findings`,
+    `\n${job.reader}: ${inputs} inputs in ${minutes.toFixed(1)} min, seed ${job.seed}, ${savedPaths.size} findings`,
   );
-  return found.size;
+  return savedPaths.size;
 }
 
 /** Calls `onHang` when one input takes longer than `hangTimeoutMs`. */

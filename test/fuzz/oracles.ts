@@ -8,13 +8,13 @@ import { lenientParams } from '../readers/import-pieces.js';
 import type { SourceImport } from '../readers/import-source.js';
 
 /** Compares an import with the result of a simple parser of the same text, if the format has such a parser. */
-export function compareWithOracle(one: FuzzCase, read: SourceImport): void {
+export function compareWithOracle(one: FuzzCase, sourceImport: SourceImport): void {
   if (
     one.validation !== lenientParams &&
     JSON.stringify(one.validation) !== JSON.stringify(lenientParams)
   )
     return;
-  oracleByReader[one.reader]?.(one, read, decodeText(one.bytes));
+  oracleByReader[one.reader]?.(one, sourceImport, decodeText(one.bytes));
 }
 
 type CompareWithOracle = (one: FuzzCase, read: SourceImport, text: string) => void;
@@ -33,8 +33,8 @@ function decodeText(bytes: Buffer): string {
   return new TextDecoder().decode(bytes);
 }
 
-function expectSameJson(what: string, found: unknown, want: unknown): void {
-  const [a, b] = [found, want].map((value) =>
+function expectSameJson(what: string, foundValue: unknown, expectedValue: unknown): void {
+  const [a, b] = [foundValue, expectedValue].map((value) =>
     JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? String(item) : item)),
   );
   if (a !== b)
@@ -130,8 +130,8 @@ function isSameValue(value: Value | undefined, shown: Value | undefined, column:
       )
         return false;
       return column.children!.every((child) => {
-        const ownMember = (of: unknown) =>
-          Object.hasOwn(of as Row, child.name) ? (of as Row)[child.name] : undefined;
+        const ownMember = (record: unknown) =>
+          Object.hasOwn(record as Row, child.name) ? (record as Row)[child.name] : undefined;
         return isSameValue(ownMember(value), ownMember(shown), child);
       });
     }
@@ -172,25 +172,29 @@ function compareTable(
   // carriage return ends a line.
   if (!isWellFormedTable(bytes, delimiter) || text.includes('\ufffd') || text.includes('\u0000'))
     return;
-  const all = parseRowsByCsvParse(bytes, delimiter);
-  const header = all[0] ?? [];
-  expectSameJson('records', rows.length, Math.max(0, all.length - 1));
+  const parsedRows = parseRowsByCsvParse(bytes, delimiter);
+  const header = parsedRows[0] ?? [];
+  expectSameJson('records', rows.length, Math.max(0, parsedRows.length - 1));
   if (rest.findings.warnings > 0 || rest.warnings.length > 0) return;
-  if (all.slice(1).some((row) => row.slice(header.length).some((cell) => cell !== '')))
+  if (parsedRows.slice(1).some((row) => row.slice(header.length).some((cell) => cell !== '')))
     throw new PropertyFailure('oracle', 'a row of another length went unnoticed');
-  const expectedRows = naiveRecordsOf(header, all.slice(1));
+  const expectedRows = naiveRecordsOf(header, parsedRows.slice(1));
   for (const [i, row] of rows.entries()) {
     const { maf } = rest.header as CsvHeader;
-    const madeNames = maf === null ? [] : ['genomic_coordinates', maf.variant];
-    const read = Object.entries(row).filter(([name]) => !madeNames.includes(name));
-    expectSameJson(`record ${i}`, Object.fromEntries(read), withoutReserved(expectedRows[i]!));
+    const derivedNames = maf === null ? [] : ['genomic_coordinates', maf.variant];
+    const readEntries = Object.entries(row).filter(([name]) => !derivedNames.includes(name));
+    expectSameJson(
+      `record ${i}`,
+      Object.fromEntries(readEntries),
+      withoutReserved(expectedRows[i]!),
+    );
   }
 }
 
 /** Removes `_id` and `_commit`, which the store assigns and the reader discards. */
 function withoutReserved<V>(record: Readonly<Record<string, V>>): Record<string, V> {
-  const { _id, _commit, ...kept } = record;
-  return kept;
+  const { _id, _commit, ...otherFields } = record;
+  return otherFields;
 }
 
 function isWellFormedTable(bytes: Buffer, delimiter: string): boolean {
@@ -231,14 +235,14 @@ function compareVcf({ params }: FuzzCase, { rows, error }: SourceImport, text: s
           allele === '.' ? reference : allele,
         ]);
     });
-  const found = rows.map((row) => [
+  const foundRows = rows.map((row) => [
     Number((row['genomic_coordinates'] as Row | null)?.['start']),
     row['row_id'],
     row['reference_allele'],
     row['allele'],
   ]);
-  expectSameJson('records', found.length, expectedRows.length);
-  for (const [i, one] of expectedRows.entries()) expectSameJson(`record ${i}`, found[i], one);
+  expectSameJson('records', foundRows.length, expectedRows.length);
+  for (const [i, one] of expectedRows.entries()) expectSameJson(`record ${i}`, foundRows[i], one);
 }
 
 /** Compares the records with the feature lines, split at tabs. */

@@ -21,17 +21,17 @@ export class PropertyFailure extends Error {
   }
 }
 
-/** Reads a case; `how` contains the chunk size and other options. */
-export async function readCase(one: FuzzCase, how: SourceOptions = {}): Promise<ReadOutcome> {
+/** Reads a case; `options` contains the chunk size and other settings. */
+export async function readCase(one: FuzzCase, options: SourceOptions = {}): Promise<ReadOutcome> {
   const { reader, bytes, params, validation, packing } = one;
   try {
-    const read = await importSource(compressText(bytes, packing), reader, {
+    const sourceImport = await importSource(compressText(bytes, packing), reader, {
       name: fuzzedFileName,
       params,
       validation,
-      ...how,
+      ...options,
     });
-    return { kind: 'read', import: read };
+    return { kind: 'read', import: sourceImport };
   } catch (error) {
     return refusedOutcome(error);
   }

@@ -24,9 +24,9 @@ export async function checkProperties(one: FuzzCase, withStorage: boolean): Prom
     await checkSecondPass(one, wholeOutcome.import, next);
     if (withStorage) await checkStoredBatches(one);
   }
-  const spoiled = Object.keys(Object.prototype);
-  if (spoiled.length > 0)
-    throw new PropertyFailure('prototype', `Object.prototype has ${String(spoiled)}`);
+  const addedKeys = Object.keys(Object.prototype);
+  if (addedKeys.length > 0)
+    throw new PropertyFailure('prototype', `Object.prototype has ${String(addedKeys)}`);
 }
 
 /**
@@ -42,16 +42,16 @@ async function checkCompressionInvariance(
   // Plain text that looks compressed is rejected with another message, so it is not compared.
   if (compression === 'plain' || looksCompressed(one.bytes)) return;
   const targetBytes = chunkBytes(one, next);
-  const found = await readCase(one, { targetBytes });
-  if (damage === 'none') return expectSameOutcome('packing', one, found, whole);
-  if (found.kind === 'refused') return;
-  const isWarned = found.import.warnings.some((warning) =>
+  const damagedOutcome = await readCase(one, { targetBytes });
+  if (damage === 'none') return expectSameOutcome('packing', one, damagedOutcome, whole);
+  if (damagedOutcome.kind === 'refused') return;
+  const isWarned = damagedOutcome.import.warnings.some((warning) =>
     warning.includes('end block is missing'),
   );
   if (damage === 'appended')
     throw new PropertyFailure('damage', 'bytes after the compressed text went unnoticed');
   if (!(damage === 'cut' && isWarned))
-    expectSameOutcome('damage', one, withoutWarnings(found), withoutWarnings(whole));
+    expectSameOutcome('damage', one, withoutWarnings(damagedOutcome), withoutWarnings(whole));
 }
 
 function looksCompressed(bytes: Buffer): boolean {
@@ -81,8 +81,8 @@ async function checkChunkInvariance(
   next: Random,
 ): Promise<void> {
   const unpackedCase = { ...one, packing: plainCaseDefaults.packing };
-  const split = await readCase(unpackedCase, { targetBytes, shuffle: next });
-  expectSameOutcome('cut', one, split, whole);
+  const splitOutcome = await readCase(unpackedCase, { targetBytes, shuffle: next });
+  expectSameOutcome('cut', one, splitOutcome, whole);
 }
 
 /** A second pass over all chunks, and an import into a dataset that already has the columns, must give the same records. */
@@ -157,12 +157,24 @@ function expectSameOutcome(
   // With `raise_on_errors`, each chunk stops at its first error, so the number of errors depends on the chunks and only the first error is
   // compared.
   if (one.validation.raiseOnErrors && want.import.error !== null) {
-    const first = (text: string | null): string | undefined =>
+    const withoutErrorCount = (text: string | null): string | undefined =>
       text?.replace(/; \d+ more errors?$/, '');
-    return throwIfDifferent(property, 'error', first(found.import.error), first(want.import.error));
+    return throwIfDifferent(
+      property,
+      'error',
+      withoutErrorCount(found.import.error),
+      withoutErrorCount(want.import.error),
+    );
   }
-  const always = ['error', 'findings', 'warnings', 'about', 'genomeBuild', 'rejected'] as const;
-  for (const part of always)
+  const comparedKeys = [
+    'error',
+    'findings',
+    'warnings',
+    'about',
+    'genomeBuild',
+    'rejected',
+  ] as const;
+  for (const part of comparedKeys)
     throwIfDifferent(property, part, found.import[part], want.import[part]);
   if (want.import.error !== null) return; // an import with an error stores no records
   for (const part of ['stored', 'rows'] as const)
@@ -172,15 +184,24 @@ function expectSameOutcome(
     throwIfDifferent(property, 'columns', found.import.columns, want.import.columns);
 }
 
-function throwIfDifferent(property: string, part: string, found: unknown, want: unknown): void {
-  if (isDeepStrictEqual(found, want)) return;
-  if (Array.isArray(found) && Array.isArray(want) && found.length === want.length) {
-    const i = found.findIndex((item, at) => !isDeepStrictEqual(item, want[at]));
-    return throwIfDifferent(property, `${part}[${i}]`, found[i], want[i]);
+function throwIfDifferent(
+  property: string,
+  part: string,
+  foundValue: unknown,
+  expectedValue: unknown,
+): void {
+  if (isDeepStrictEqual(foundValue, expectedValue)) return;
+  if (
+    Array.isArray(foundValue) &&
+    Array.isArray(expectedValue) &&
+    foundValue.length === expectedValue.length
+  ) {
+    const i = foundValue.findIndex((item, at) => !isDeepStrictEqual(item, expectedValue[at]));
+    return throwIfDifferent(property, `${part}[${i}]`, foundValue[i], expectedValue[i]);
   }
   throw new PropertyFailure(
     property,
-    `${part}: ${shortenedJsonText(found)}\n  instead of: ${shortenedJsonText(want)}`,
+    `${part}: ${shortenedJsonText(foundValue)}\n  instead of: ${shortenedJsonText(expectedValue)}`,
   );
 }
 

@@ -42,7 +42,7 @@ export function publishCase({ counts, text }: SharedMemory, input: number, one: 
 }
 
 /** Reads the current case from the shared memory. */
-export function publishedCase({ counts, text }: SharedMemory): FuzzCase {
+export function readPublishedCase({ counts, text }: SharedMemory): FuzzCase {
   const json = Buffer.from(text.slice(0, Atomics.load(counts, 2))).toString();
   const { bytes, ...rest } = JSON.parse(json) as Omit<FuzzCase, 'bytes'> & { bytes: string };
   return { ...rest, bytes: Buffer.from(bytes, 'base64') };

@@ -19,18 +19,18 @@ export async function checkBatchStorage(batch: Batch): Promise<void> {
     const file = join(folder, 'segment.parquet');
     const { rows } = await writeSegment(identifiedBatch, file);
     if (rows !== batch.rows) throw new PropertyFailure('stored', `${rows} rows of ${batch.rows}`);
-    const table = readParquet(readFileSync(file));
-    const read = tableFromIPC(table.intoIPCStream());
-    const found = read.batches.flatMap((part: RecordBatch) => {
+    const parquetTable = readParquet(readFileSync(file));
+    const arrowTable = tableFromIPC(parquetTable.intoIPCStream());
+    const foundRows = arrowTable.batches.flatMap((part: RecordBatch) => {
       const children = part.data.children.slice(2) as Data[];
       return rowsOf(makeBatch(batch.columns, part.numRows, children), batch.columns);
     });
     const expectedRows = rowsOf(batch, batch.columns);
-    const i = expectedRows.findIndex((row, at) => !isDeepStrictEqual(row, found[at]));
-    if (i >= 0 || found.length !== expectedRows.length)
+    const i = expectedRows.findIndex((row, at) => !isDeepStrictEqual(row, foundRows[at]));
+    if (i >= 0 || foundRows.length !== expectedRows.length)
       throw new PropertyFailure(
         'stored',
-        `${jsonTextOf(found[i])}\n  instead of: ${jsonTextOf(expectedRows[i])}`,
+        `${jsonTextOf(foundRows[i])}\n  instead of: ${jsonTextOf(expectedRows[i])}`,
       );
   } catch (error) {
     if (error instanceof PropertyFailure) throw error;

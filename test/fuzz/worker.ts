@@ -30,14 +30,14 @@ async function fuzzInputs(): Promise<void> {
 }
 
 async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void> {
-  const before = process.memoryUsage.rss();
+  const rssBefore = process.memoryUsage.rss();
   const failure = await findPropertyFailure(one, withStorage);
-  const grownMb = (process.memoryUsage.rss() - before) / 2 ** 20;
-  if (grownMb > 400)
+  const growthMb = (process.memoryUsage.rss() - rssBefore) / 2 ** 20;
+  if (growthMb > 400)
     reportFinding({
       property: 'memory',
-      message: `${grownMb.toFixed(0)} MB more than before`,
-      path: saveCase(one, 'memory', `${grownMb} MB`),
+      message: `${growthMb.toFixed(0)} MB more than before`,
+      path: saveCase(one, 'memory', `${growthMb} MB`),
     });
   if (failure === null || knownFailures.has(failureSignature(failure))) return;
   knownFailures.add(failureSignature(failure));
@@ -53,11 +53,11 @@ async function checkAndReport(one: FuzzCase, withStorage: boolean): Promise<void
       repeatedFailure !== null && failureSignature(repeatedFailure) === failureSignature(failure)
     );
   });
-  const last = (await findPropertyFailure(smallestCase, withStorage)) ?? failure;
+  const lastFailure = (await findPropertyFailure(smallestCase, withStorage)) ?? failure;
   reportFinding({
     property: failure.property,
-    message: last.message,
-    path: saveCase(smallestCase, failure.property, last.message.split('\n')[0]!),
+    message: lastFailure.message,
+    path: saveCase(smallestCase, failure.property, lastFailure.message.split('\n')[0]!),
   });
 }
 

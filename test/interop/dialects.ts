@@ -80,21 +80,21 @@ async function compareExamples(tables: InteropFixtures, lines: readonly string[]
     const input = parseJson(line.slice(0, line.indexOf('==>')));
     const body = Array.isArray(input) ? { filters: input } : input;
     const request = parseQuery(body, dataset.fields);
-    const [one, other] = await queryBothDialects(tables, dataset, request);
-    assert.deepEqual(roundedFacets(other), roundedFacets(one), line);
+    const [duckdbAnswer, clickhouseAnswer] = await queryBothDialects(tables, dataset, request);
+    assert.deepEqual(roundedFacets(clickhouseAnswer), roundedFacets(duckdbAnswer), line);
   }
 }
 
 /** Checks that a list without a value matches no long list of values; one of them is the value that ClickHouse keeps for a null. */
 async function compareNullElements(tables: InteropFixtures): Promise<void> {
   const defaults = { string: '', blob: '', long: 0, double: 0, date: '1970-01-01' } as const;
-  const others = Array.from({ length: 100 }, (_, index) => index + 1);
+  const otherNumbers = Array.from({ length: 100 }, (_, index) => index + 1);
   for (const [type, value] of Object.entries(defaults) as [keyof typeof defaults, Value][]) {
     const columns = [{ name: 'held', physical: 'held', type, isList: true }];
     const rows = [{ held: [value] }, { held: [null] }, { held: [] }, { held: [value, null] }];
-    const made = { columns, entities: {}, segments: [{ columns, rows }] };
-    const dataset = await storeGenerated(tables.duckdb, made);
-    const values = [value, ...others.map((number) => (type === 'date' ? `${2000 + number}-01-01` : type === 'long' || type === 'double' ? number : `v${number}`))]; // prettier-ignore
+    const generated = { columns, entities: {}, segments: [{ columns, rows }] };
+    const dataset = await storeGenerated(tables.duckdb, generated);
+    const values = [value, ...otherNumbers.map((number) => (type === 'date' ? `${2000 + number}-01-01` : type === 'long' || type === 'double' ? number : `v${number}`))]; // prettier-ignore
     const request = parseQuery(
       { filters: [['held__in', values]], fields: ['held'] },
       dataset.fields,
@@ -106,14 +106,14 @@ async function compareNullElements(tables: InteropFixtures): Promise<void> {
 
 /** Compares the dialects over records that contain no values that ClickHouse reads differently. */
 async function compareNormalizedRecords(tables: InteropFixtures, random: Random): Promise<void> {
-  for (let done = 0; done < caseCount; done += casesPerDataset) {
+  for (let caseNumber = 0; caseNumber < caseCount; caseNumber += casesPerDataset) {
     const madeData = normalizeForClickhouse(randomDataset(random));
     const dataset = await storeGenerated(tables.duckdb, madeData);
     const ask = engineAnswerer(tables.clickhouse, dataset);
     const askDuckdb = engineAnswerer(tables.duckdb, dataset);
     for (let i = 0; i < casesPerDataset; i += 1) {
       const wholeRequest = withWholeObjects(randomRequest(random, madeData), dataset);
-      const caseText = `case ${done + i}: ${jsonTextOf({ body: wholeRequest.body, made: madeData })}`;
+      const caseText = `case ${caseNumber + i}: ${jsonTextOf({ body: wholeRequest.body, made: madeData })}`;
       let results = '';
       const engineDifference = await answerDifference(madeData, wholeRequest, async (request) => {
         const answer = await ask(request);
@@ -136,23 +136,23 @@ async function compareNormalizedRecords(tables: InteropFixtures, random: Random)
  * values are dropped from the compared records, and conditions on whole objects or on list elements are left out.
  */
 async function compareArbitraryRecords(tables: InteropFixtures, random: Random): Promise<void> {
-  let casesLeft = 0;
-  for (let done = 0; done < caseCount; done += casesPerDataset) {
+  let skippedCount = 0;
+  for (let caseNumber = 0; caseNumber < caseCount; caseNumber += casesPerDataset) {
     const madeData = randomDataset(random);
     const dataset = await storeGenerated(tables.duckdb, madeData);
     for (let i = 0; i < casesPerDataset; i += 1) {
       const { body } = randomRequest(random, madeData);
       const request = parseOrUndefined({ ...body, facets: null }, dataset);
       if (!request || hasObjectCondition(request.predicate)) {
-        casesLeft += 1;
+        skippedCount += 1;
         continue;
       }
       const [one, other] = await queryBothDialects(tables, dataset, request);
-      const caseText = `case ${done + i}: ${jsonTextOf({ body, made: madeData })}`;
+      const caseText = `case ${caseNumber + i}: ${jsonTextOf({ body, made: madeData })}`;
       assert.deepEqual({ ...other, results: resultsWithoutEmpty(other.results) }, { ...one, results: resultsWithoutEmpty(one.results) }, caseText); // prettier-ignore
     }
   }
-  console.log(`    ${casesLeft} left out: refused, or a condition on an object as a whole`);
+  console.log(`    ${skippedCount} left out: refused, or a condition on an object as a whole`);
 }
 
 /** Compares a page of records, as lines of cells, in both dialects. */
@@ -162,12 +162,12 @@ async function compareCells(
   request: QueryRequest,
   where: string,
 ): Promise<void> {
-  const cells = async (engine: QueryEngine): Promise<unknown> => {
+  const readCells = async (engine: QueryEngine): Promise<unknown> => {
     const page = await runQueryAsLines(engine, snapshot, fields, request, ',');
     return page.results;
   };
   if (request.limit === 0) return;
-  assert.deepEqual(await cells(clickhouse.engine), await cells(duckdb.engine), where);
+  assert.deepEqual(await readCells(clickhouse.engine), await readCells(duckdb.engine), where);
 }
 
 interface DialectAnswer {

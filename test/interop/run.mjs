@@ -1,6 +1,6 @@
 /*
- * Opens datasets that the store wrote with ClickHouse (chdb, the same engine embedded), which knows nothing of us, and
- * proves that it sees the same rows in every version, and that queries have the same answers in its dialect.
+ * Opens datasets that the store has written with ClickHouse (chdb, the same engine embedded), which shares no code with Strandlake, and
+ * checks that it sees the same rows in every version, and that queries have the same answers in its dialect.
  * `npm run test:interop` builds, installs and runs this.
  */
 import assert from 'node:assert/strict';
@@ -12,37 +12,37 @@ import { gunzipSync } from 'node:zlib';
 
 const { query, queryBind } = createRequire(import.meta.url)('chdb');
 const project = process.cwd();
-const built = new URL('../../dist/', import.meta.url);
-const { openDataFolder, makeFolder } = await import(new URL('engine/core/files.js', built));
+const buildUrl = new URL('../../dist/', import.meta.url);
+const { openDataFolder, makeFolder } = await import(new URL('engine/core/files.js', buildUrl));
 const { deletedRows, deletionVector } = await import(
-  new URL('engine/store/deletion-vector.js', built)
+  new URL('engine/store/deletion-vector.js', buildUrl)
 );
-const { openStore } = await import(new URL('engine/store/open-store.js', built));
-const { rowIdColumn } = await import(new URL('engine/store/row-ids.js', built));
-const { writeCheckpoint } = await import(new URL('engine/store/checkpoints.js', built));
-const { mergeSegments } = await import(new URL('engine/store/merge-segments.js', built));
-const { writeSegment } = await import(new URL('test/engine/store/write-segment.js', built));
-const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', built));
-const { Lake } = await import(new URL('test/scheduler/lake.js', built));
-const { createScheduler } = await import(new URL('scheduler/queue/scheduler.js', built));
-const { compareDialects } = await import(new URL('test/interop/dialects.js', built));
-const { batchOf, random } = await import(new URL('test/engine/store/random.js', built));
+const { openStore } = await import(new URL('engine/store/open-store.js', buildUrl));
+const { rowIdColumn } = await import(new URL('engine/store/row-ids.js', buildUrl));
+const { writeCheckpoint } = await import(new URL('engine/store/checkpoints.js', buildUrl));
+const { mergeSegments } = await import(new URL('engine/store/merge-segments.js', buildUrl));
+const { writeSegment } = await import(new URL('test/engine/store/write-segment.js', buildUrl));
+const { readWithDuckdb } = await import(new URL('test/engine/store/duckdb.js', buildUrl));
+const { Lake } = await import(new URL('test/scheduler/lake.js', buildUrl));
+const { createScheduler } = await import(new URL('scheduler/queue/scheduler.js', buildUrl));
+const { compareDialects } = await import(new URL('test/interop/dialects.js', buildUrl));
+const { batchOf, random } = await import(new URL('test/engine/store/random.js', buildUrl));
 
 /** Number of random histories; STRANDLAKE_HISTORIES overrides it. */
-const histories = Number(process.env.STRANDLAKE_HISTORIES ?? 200);
+const historyCount = Number(process.env.STRANDLAKE_HISTORIES ?? 200);
 
 const root = await realpath(await mkdtemp(join(tmpdir(), 'strandlake-interop-')));
 // ClickHouse opens files below its working folder only.
 process.chdir(await realpath(tmpdir()));
 const folder = await openDataFolder(root);
 const store = openStore(folder);
-let passed = 0;
-let failed = 0;
+let passedCount = 0;
+let failedCount = 0;
 
 const column = (name, type, more = {}) => ({ name, physical: name, type, isList: false, ...more });
 
-/** A small dataset: every type, nested, with nulls and extremes. */
-const everything = [
+/** The columns of a small dataset: every type, also in lists and objects. `records` has nulls and extreme values of them. */
+const allTypeColumns = [
   column('boolean', 'boolean'),
   column('date', 'date'),
   column('double', 'double'),
@@ -63,8 +63,8 @@ const records = [
   [true, 1_700_000_000_123_456n, 5e-324, 3, 0, 0n, "it's \"quoted\"\n", ['x'], { AF: [], DP: 9 }, []],
 ]; // prettier-ignore
 
-/** A larger one, as a VCF would give it. */
-const variants = [
+/** The columns of a larger dataset, as an import of a VCF file makes them. */
+const variantColumns = [
   column('chrom', 'string'),
   column('pos', 'long'),
   column('variant', 'string'),
@@ -74,24 +74,29 @@ const variants = [
 
 await check('ClickHouse reads every value of every type', async () => {
   const id = 1;
-  await commit(id, everything, [columnsOf(everything, records)], 1n);
-  assert.deepEqual(select(id, everything), shown(everything, records));
+  await commit(id, allTypeColumns, [columnsOf(allTypeColumns, records)], 1n);
+  assert.deepEqual(selectTexts(id, allTypeColumns), expectedTexts(allTypeColumns, records));
 });
 
 await check('two commits and a remove are three versions with the right rows', async () => {
   const id = 2;
-  const first = await commit(id, variants, [made(1, 60_000), made(2, 60_000)], 10n);
-  const second = await commit(id, variants, [made(3, 150_000)], 11n);
-  const remove = [first.segments[1].path];
-  const change = { columns: variants, add: [], remove, info: {} };
+  const first = await commit(
+    id,
+    variantColumns,
+    [makeVariantValues(1, 60_000), makeVariantValues(2, 60_000)],
+    10n,
+  );
+  const second = await commit(id, variantColumns, [makeVariantValues(3, 150_000)], 11n);
+  const removedPaths = [first.segments[1].path];
+  const change = { columns: variantColumns, add: [], remove: removedPaths, info: {} };
   const third = await store.commit(id, change, folder.scratch);
   for (const [snapshot, seeds] of [
     [first, [1, 2]],
     [second, [1, 2, 3]],
     [third, [1, 3]],
   ]) {
-    const values = seeds.map((seed) => made(seed, seed === 3 ? 150_000 : 60_000));
-    sameSums(id, snapshot.version, variants, values);
+    const values = seeds.map((seed) => makeVariantValues(seed, seed === 3 ? 150_000 : 60_000));
+    checkSums(id, snapshot.version, variantColumns, values);
   }
   assert.equal(third.rows, 210_000);
 });
@@ -99,20 +104,20 @@ await check('two commits and a remove are three versions with the right rows', a
 await check('a column that came later is null in earlier rows', async () => {
   const id = 3;
   await commit(id, [column('n', 'long')], [[[1n, 2n]]], 20n);
-  const wider = [
+  const widerColumns = [
     column('n', 'long'),
     column('t', 'string'),
     column('info', 'object', { children: [column('a', 'long')] }),
   ];
-  await commit(id, wider, [[[3n], ['x'], [{ a: 5n }]]], 21n);
+  await commit(id, widerColumns, [[[3n], ['x'], [{ a: 5n }]]], 21n);
   const rows = run(`select n, t from ${table(id)} order by n`);
   assert.deepEqual(rows, [
     { n: 1, t: null },
     { n: 2, t: null },
     { n: 3, t: 'x' },
   ]);
-  const nested = run(`select tupleElement(info, 'a') a from ${table(id)} order by n`);
-  assert.deepEqual(nested.at(-1), { a: 5 });
+  const nestedRows = run(`select tupleElement(info, 'a') a from ${table(id)} order by n`);
+  assert.deepEqual(nestedRows.at(-1), { a: 5 });
 });
 
 await check('a field of an object that came later is null in earlier rows', async () => {
@@ -134,22 +139,34 @@ await check('a field of an object that came later is null in earlier rows', asyn
 
 await check('an empty dataset has its columns and no rows', async () => {
   const id = 5;
-  await store.commit(id, { columns: variants, add: [], remove: [], info: {} }, folder.scratch);
+  await store.commit(
+    id,
+    { columns: variantColumns, add: [], remove: [], info: {} },
+    folder.scratch,
+  );
   assert.deepEqual(run(`select count() n from ${table(id)}`), [{ n: 0 }]);
   const names = run(`describe ${table(id)}`).map((row) => row.name);
-  assert.deepEqual(names, ['_id', '_commit', ...variants.map((c) => c.physical)]);
+  assert.deepEqual(names, ['_id', '_commit', ...variantColumns.map((c) => c.physical)]);
 });
 
 await check(
   'merged segments are the same rows to ClickHouse, in the versions before and after',
   async () => {
     const id = 6;
-    let before;
+    let snapshotBefore;
     for (let i = 0; i < 20; i++) {
-      const own = records.map((record) => record.with(5, BigInt(i)));
-      before = await commit(id, everything, [columnsOf(everything, own)], BigInt(40 + i));
+      const ownRecords = records.map((record) => record.with(5, BigInt(i)));
+      snapshotBefore = await commit(
+        id,
+        allTypeColumns,
+        [columnsOf(allTypeColumns, ownRecords)],
+        BigInt(40 + i),
+      );
     }
-    const all = select(id, ['_id', '_commit'].map((name) => column(name)).concat(everything));
+    const textsBefore = selectTexts(
+      id,
+      ['_id', '_commit'].map((name) => column(name)).concat(allTypeColumns),
+    );
     const { segments, columns } = await store.nextMerge(id);
     assert.equal(segments.length, 20);
     const scratch = folder.taskScratch(60, 1);
@@ -158,14 +175,20 @@ await check(
       file: folder.datasetFile(id, segment.path),
       segment,
     }));
-    const merged = await mergeSegments(sources, columns, join(scratch, '0.parquet'));
-    const rewrite = { replace: segments, add: [merged], info: {} };
-    const after = await store.rewrite(id, rewrite, scratch);
-    assert.deepEqual([after.segments.length, after.version], [1, before.version + 1]);
-    const rows = select(id, ['_id', '_commit'].map((name) => column(name)).concat(everything));
+    const mergedSegment = await mergeSegments(sources, columns, join(scratch, '0.parquet'));
+    const rewrite = { replace: segments, add: [mergedSegment], info: {} };
+    const snapshotAfter = await store.rewrite(id, rewrite, scratch);
+    assert.deepEqual(
+      [snapshotAfter.segments.length, snapshotAfter.version],
+      [1, snapshotBefore.version + 1],
+    );
+    const rows = selectTexts(
+      id,
+      ['_id', '_commit'].map((name) => column(name)).concat(allTypeColumns),
+    );
     assert.equal(rows.length, 20 * records.length);
-    assert.deepEqual(rows, all);
-    for (const { version } of [before, after]) {
+    assert.deepEqual(rows, textsBefore);
+    for (const { version } of [snapshotBefore, snapshotAfter]) {
       const [{ n }] = run(
         `select count() n from ${table(id)} settings delta_lake_snapshot_version = ${version}`,
       );
@@ -180,11 +203,11 @@ await check(
     const id = 20;
     // The clock advances with each use, so the file was removed before the vacuum.
     let time = Date.now();
-    const own = openStore(folder, { keepVersionsMs: 0, pinMs: 0, now: () => (time += 1) });
+    const ownStore = openStore(folder, { keepVersionsMs: 0, pinMs: 0, now: () => (time += 1) });
     const fields = [column('n', 'long')];
     for (let i = 0; i < 20; i++)
       await commit(id, fields, [[[0n, 1n, 2n].map((n) => n + BigInt(3 * i))]], BigInt(200 + i));
-    let snapshot = await own.snapshot(id);
+    let snapshot = await ownStore.snapshot(id);
     const deletion = deletionVector(Int32Array.of(0, 2));
     const update = [{ ...snapshot.segments[3], deletion }];
     const change = {
@@ -195,24 +218,25 @@ await check(
       info: {},
       base: snapshot.version,
     };
-    snapshot = await own.commit(id, change, folder.scratch);
-    const gone = { columns: fields, add: [], remove: [snapshot.segments[7].path], info: {} };
-    await own.commit(id, gone, folder.scratch);
-    const left = Array.from({ length: 60 }, (_, n) => n).filter((n) => n !== 9 && n !== 11 && (n < 21 || n > 23)); // prettier-ignore
-    const numbers = () => run(`select n from ${table(id)} order by n`).map(({ n }) => Number(n));
-    assert.deepEqual(numbers(), left);
-    const { files } = await own.beginVacuum(id, { since: undefined, versions: [] });
+    snapshot = await ownStore.commit(id, change, folder.scratch);
+    const removal = { columns: fields, add: [], remove: [snapshot.segments[7].path], info: {} };
+    await ownStore.commit(id, removal, folder.scratch);
+    const numbersLeft = Array.from({ length: 60 }, (_, n) => n).filter((n) => n !== 9 && n !== 11 && (n < 21 || n > 23)); // prettier-ignore
+    const selectNumbers = () =>
+      run(`select n from ${table(id)} order by n`).map(({ n }) => Number(n));
+    assert.deepEqual(selectNumbers(), numbersLeft);
+    const { files } = await ownStore.beginVacuum(id, { since: undefined, versions: [] });
     for (const { path } of files) await rm(folder.datasetFile(id, path));
-    const version = await own.endVacuum(id);
-    assert.deepEqual(numbers(), left);
+    const version = await ownStore.endVacuum(id);
+    assert.deepEqual(selectNumbers(), numbersLeft);
     const scratch = folder.taskScratch(200, 1);
     await makeFolder(scratch);
     const file = join(scratch, 'checkpoint.parquet');
-    await own.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
-    assert.deepEqual(numbers(), left);
-    // Without the entries that it replaces, the table is known from it alone.
+    await ownStore.publishCheckpoint(id, file, await writeCheckpoint(folder, id, version, file));
+    assert.deepEqual(selectNumbers(), numbersLeft);
+    // Without the log entries that it replaces, ClickHouse knows the table from the checkpoint alone.
     for (let entry = 0; entry < version; entry++) await rm(folder.logEntry(id, entry));
-    assert.deepEqual(numbers(), left);
+    assert.deepEqual(selectNumbers(), numbersLeft);
   },
 );
 
@@ -222,34 +246,34 @@ await check(
     const id = 7;
     const rows = 150_000;
     const n = [column('n', 'long')];
-    const all = Array.from({ length: rows }, (_, row) => row);
-    let snapshot = await commit(id, n, [[all.map(BigInt)], [[BigInt(rows)]]], 70n);
+    const allRows = Array.from({ length: rows }, (_, row) => row);
+    let snapshot = await commit(id, n, [[allRows.map(BigInt)], [[BigInt(rows)]]], 70n);
     const next = random(7);
     const deletions = {
       few: [0, 7, 65_535, 65_536, rows - 1],
-      half: all.filter(() => next() < 0.5),
-      runs: all.filter((row) => row % 70_000 < 30_000),
-      'runs and a list': all.filter((row) => row < 5_000 || row === 140_000),
-      'all but one': all.slice(1),
-      all,
+      half: allRows.filter(() => next() < 0.5),
+      runs: allRows.filter((row) => row % 70_000 < 30_000),
+      'runs and a list': allRows.filter((row) => row < 5_000 || row === 140_000),
+      'all but one': allRows.slice(1),
+      all: allRows,
     };
-    const wanted = new Map([[snapshot.version, [...all, rows]]]);
-    for (const gone of Object.values(deletions)) {
-      const deletion = deletionVector(Int32Array.from(gone));
+    const expectedRows = new Map([[snapshot.version, [...allRows, rows]]]);
+    for (const deletedNumbers of Object.values(deletions)) {
+      const deletion = deletionVector(Int32Array.from(deletedNumbers));
       const update = [{ ...snapshot.segments[0], deletion }];
       const change = { columns: n, add: [], remove: [], update, info: {}, base: snapshot.version };
       snapshot = await store.commit(id, change, folder.scratch);
-      const known = new Set(gone);
-      wanted.set(snapshot.version, [...all.filter((row) => !known.has(row)), rows]);
-      assert.equal(snapshot.rows, wanted.get(snapshot.version).length);
+      const deletedSet = new Set(deletedNumbers);
+      expectedRows.set(snapshot.version, [...allRows.filter((row) => !deletedSet.has(row)), rows]);
+      assert.equal(snapshot.rows, expectedRows.get(snapshot.version).length);
     }
-    for (const [version, left] of wanted) {
-      const found = run(
+    for (const [version, numbersLeft] of expectedRows) {
+      const foundRows = run(
         `select n from ${table(id)} order by n settings delta_lake_snapshot_version = ${version}`,
       );
       assert.deepEqual(
-        found.map((row) => Number(row.n)),
-        left,
+        foundRows.map((row) => Number(row.n)),
+        numbersLeft,
       );
     }
     const { segments } = await openStore(folder).snapshot(id);
@@ -266,55 +290,69 @@ await check(
     const next = random(seed);
     const columns = [column('n', 'long')];
     let last = 0n;
-    for (let id = 1_000; id < 1_000 + histories; id++) {
+    for (let id = 1_000; id < 1_000 + historyCount; id++) {
       const where = `STRANDLAKE_SEED=${seed}, history ${id - 1_000}`;
       /** By version: the rows of the model. */
-      const wanted = new Map();
-      const undone = new Set();
+      const rowsByVersion = new Map();
+      const rolledBackVersions = new Set();
       let rows = [];
       let snapshot;
       for (let step = 0; step < 12; step++) {
-        const what = snapshot === undefined ? 0 : next();
+        const stepDraw = snapshot === undefined ? 0 : next();
         const change = { columns, add: [], remove: [], info: {}, base: snapshot?.version };
-        if (what < 0.4) {
-          const made = Array.from({ length: 1 + Math.floor(next() * 300) }, () => ++last);
-          snapshot = await commit(id, columns, [[made]], 1_000n + last);
-          rows = [...rows, ...made.map((n) => ({ n: Number(n), by: snapshot.version }))];
-        } else if (what < 0.7) {
+        if (stepDraw < 0.4) {
+          const newNumbers = Array.from({ length: 1 + Math.floor(next() * 300) }, () => ++last);
+          snapshot = await commit(id, columns, [[newNumbers]], 1_000n + last);
+          rows = [...rows, ...newNumbers.map((n) => ({ n: Number(n), by: snapshot.version }))];
+        } else if (stepDraw < 0.7) {
           const share = next();
           const update = snapshot.segments.map((segment) => {
-            const earlier = segment.deletion ? [...deletedRows(segment.deletion)] : [];
-            const more = Array.from({ length: segment.rows }, (_, row) => row).filter(
-              (row) => next() < share || earlier.includes(row),
+            const earlierRows = segment.deletion ? [...deletedRows(segment.deletion)] : [];
+            const deletedRowNumbers = Array.from({ length: segment.rows }, (_, row) => row).filter(
+              (row) => next() < share || earlierRows.includes(row),
             );
-            return more.length > 0
-              ? { ...segment, deletion: deletionVector(Int32Array.from(more)) }
+            return deletedRowNumbers.length > 0
+              ? { ...segment, deletion: deletionVector(Int32Array.from(deletedRowNumbers)) }
               : segment;
           });
-          const changed = update.filter((segment, i) => segment !== snapshot.segments[i]);
+          const changedSegments = update.filter((segment, i) => segment !== snapshot.segments[i]);
           const add = [];
-          const made = Array.from({ length: 1 + Math.floor(next() * 300) }, () => ++last);
+          const newNumbers = Array.from({ length: 1 + Math.floor(next() * 300) }, () => ++last);
           if (next() < 0.5) {
             // As an upsert does it: the rows that replace others store their row ids.
-            const ids = made.map((_, i) => BigInt(3 * i));
-            const own = [rowIdColumn, ...columns];
-            const data = batchOf(own, [ids, made], made.length, 1_000n + last);
+            const ids = newNumbers.map((_, i) => BigInt(3 * i));
+            const storedColumns = [rowIdColumn, ...columns];
+            const data = batchOf(
+              storedColumns,
+              [ids, newNumbers],
+              newNumbers.length,
+              1_000n + last,
+            );
             const path = join(folder.scratch, 'replacing.parquet');
-            add.push(await writeSegment({ columns: own, data, rows: made.length }, path));
+            add.push(
+              await writeSegment({ columns: storedColumns, data, rows: newNumbers.length }, path),
+            );
           }
-          snapshot = await store.commit(id, { ...change, add, update: changed }, folder.scratch);
-          const added = add.length === 0 ? [] : made;
-          const all = [...rows, ...added.map((n) => ({ n: Number(n), by: snapshot.version }))];
-          rows = await numbers(snapshot, all);
-        } else if (what < 0.85) {
+          snapshot = await store.commit(
+            id,
+            { ...change, add, update: changedSegments },
+            folder.scratch,
+          );
+          const addedNumbers = add.length === 0 ? [] : newNumbers;
+          const allRows = [
+            ...rows,
+            ...addedNumbers.map((n) => ({ n: Number(n), by: snapshot.version })),
+          ];
+          rows = await readModelRows(snapshot, allRows);
+        } else if (stepDraw < 0.85) {
           const version = Math.floor(next() * (snapshot.version + 1));
-          const found = await store.rollback(id, version);
-          if (undone.has(version) || found.blockers.length > 0) continue;
-          undone.add(version);
-          snapshot = await store.commit(id, { ...change, ...found, info: {} }, folder.scratch);
-          undone.add(snapshot.version);
-          assert.equal(snapshot.rows, rows.length - found.removed + found.restored, where);
-          rows = await numbers(snapshot, [...wanted.values()].flat());
+          const rollback = await store.rollback(id, version);
+          if (rolledBackVersions.has(version) || rollback.blockers.length > 0) continue;
+          rolledBackVersions.add(version);
+          snapshot = await store.commit(id, { ...change, ...rollback, info: {} }, folder.scratch);
+          rolledBackVersions.add(snapshot.version);
+          assert.equal(snapshot.rows, rows.length - rollback.removed + rollback.restored, where);
+          rows = await readModelRows(snapshot, [...rowsByVersion.values()].flat());
         } else {
           if (snapshot.segments.length < 2) continue;
           const scratch = folder.taskScratch(id, step);
@@ -324,22 +362,27 @@ await check(
             file: folder.datasetFile(id, segment.path),
             segment,
           }));
-          const merged = await mergeSegments(sources, columns, join(scratch, '0.parquet'), false);
+          const mergedSegment = await mergeSegments(
+            sources,
+            columns,
+            join(scratch, '0.parquet'),
+            false,
+          );
           snapshot = await store.rewrite(
             id,
-            { replace: segments, add: [merged], info: {} },
+            { replace: segments, add: [mergedSegment], info: {} },
             scratch,
           );
-          undone.add(snapshot.version);
+          rolledBackVersions.add(snapshot.version);
         }
-        wanted.set(snapshot.version, rows);
+        rowsByVersion.set(snapshot.version, rows);
       }
-      for (const [version, model] of wanted) {
-        const found = run(
+      for (const [version, model] of rowsByVersion) {
+        const foundRows = run(
           `select n from ${table(id)} order by n settings delta_lake_snapshot_version = ${version}`,
         );
         assert.deepEqual(
-          found.map((row) => Number(row.n)),
+          foundRows.map((row) => Number(row.n)),
           model.map(({ n }) => n).sort((a, b) => a - b),
           where,
         );
@@ -350,34 +393,34 @@ await check(
 
 for (const name of ['clinvar_grch38.vcf.gz', 'freebayes_7_samples.vcf']) {
   await check(`${name}, imported by the pool, has the same values there as in DuckDB`, async () => {
-    await imported(join(project, 'test/fixtures/vcf', name), name, async (lake, id) => {
+    await withImportedFile(join(project, 'test/fixtures/vcf', name), name, async (lake, id) => {
       const { columns, files } = await lake.store.snapshot(id);
-      const sums = scalars(columns);
-      assert.ok(sums.length > 5);
+      const sumColumns = scalarColumns(columns);
+      assert.ok(sumColumns.length > 5);
       const duckdb = await readWithDuckdb(
         files,
-        sums
+        sumColumns
           .map(({ path, isText }, i) => {
-            const value = path.map(quoted).join('.');
+            const value = path.map(quote).join('.');
             const sum = isText ? `sum(strlen(${value}))` : `round(sum(${value}), 3)`;
             return `count(${value})::double c${i}, coalesce(${sum}, 0)::double s${i}`;
           })
           .join(', '),
       );
-      const clickhouse = sums.map(({ path, isText }, i) => {
+      const clickhouse = sumColumns.map(({ path, isText }, i) => {
         const [top, ...below] = path;
-        const value = below.reduce((at, b) => `tupleElement(${at}, '${b}')`, quoted(top));
+        const value = below.reduce((at, b) => `tupleElement(${at}, '${b}')`, quote(top));
         const sum = isText ? `sum(length(${value}))` : `round(sum(${value}), 3)`;
         return `toFloat64(count(${value})) c${i}, toFloat64(coalesce(${sum}, 0)) s${i}`;
       });
-      const [found] = run(
+      const [sumsRow] = run(
         `select ${clickhouse.join(', ')} from deltaLakeLocal('${lake.data.dataset(id)}')`,
       );
       assert.deepEqual(
-        Object.values(found),
+        Object.values(sumsRow),
         duckdb.columns.map(([value]) => value),
       );
-      assert.ok(found.c0 > 0);
+      assert.ok(sumsRow.c0 > 0);
     });
   });
 }
@@ -390,17 +433,17 @@ await check('the example of docs/tables.md counts what is in the file', async ()
   const lines = gunzipSync(await readFile(file))
     .toString()
     .matchAll(/;CLNVC=([^;\n]+)/g);
-  const wanted = Object.entries(Object.groupBy(lines, ([, kind]) => kind))
+  const expectedCounts = Object.entries(Object.groupBy(lines, ([, kind]) => kind))
     .map(([kind, all]) => ({ kind, records: all.length }))
     .toSorted((a, b) => b.records - a.records);
-  assert.ok(wanted.length > 2);
-  const place = /'[^']*<dataset id>'/;
-  assert.match(sql, place);
-  await imported(file, name, async (lake, id) => {
-    const rows = run(sql.replace(place, `'${lake.data.dataset(id)}'`));
+  assert.ok(expectedCounts.length > 2);
+  const folderPattern = /'[^']*<dataset id>'/;
+  assert.match(sql, folderPattern);
+  await withImportedFile(file, name, async (lake, id) => {
+    const rows = run(sql.replace(folderPattern, `'${lake.data.dataset(id)}'`));
     assert.deepEqual(
       rows.map(({ kind, records: found }) => ({ kind, records: Number(found) })),
-      wanted,
+      expectedCounts,
     );
   });
 });
@@ -408,57 +451,57 @@ await check('the example of docs/tables.md counts what is in the file', async ()
 await compareDialects(project, queryBind, check);
 
 await rm(root, { recursive: true });
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 ? 0 : 1);
+console.log(`${passedCount} passed, ${failedCount} failed`);
+process.exit(failedCount === 0 ? 0 : 1);
 
 async function check(claim, work) {
   try {
     await work();
-    passed += 1;
+    passedCount += 1;
     console.log(`  ✓ ${claim}`);
   } catch (error) {
-    failed += 1;
+    failedCount += 1;
     console.log(`  ✗ ${claim}\n${error.stack}`);
   }
 }
 
-/** A file imported into a dataset of its own, by worker process and pool. */
-async function imported(file, name, work) {
-  const made = await Lake.make();
-  const { catalog, store: lakeStore, data } = made;
+/** Imports a file into a dataset of its own, with a worker process and its pool, and calls `work` with the lake and the dataset's id. */
+async function withImportedFile(file, name, work) {
+  const lake = await Lake.make();
+  const { catalog, store: lakeStore, data } = lake;
   const report = (message) => console.log(message);
   const config = { threads: 2, workerMemoryMb: 1024 };
   const scheduler = createScheduler({ catalog, store: lakeStore, data, config, report });
   try {
     await scheduler.start();
-    const datasetId = await made.createDataset();
-    const task = await made.queueFileImport(
+    const datasetId = await lake.createDataset();
+    const task = await lake.queueFileImport(
       datasetId,
-      await made.createFile(name, await readFile(file)),
+      await lake.createFile(name, await readFile(file)),
     );
     scheduler.wake();
     const { status } = await scheduler.wait(task.id);
     const { errorMessage } = await catalog.imports.get(task.resourceId);
     assert.equal(status, 'completed', errorMessage);
-    await work(made, datasetId);
+    await work(lake, datasetId);
   } finally {
     await scheduler.close();
-    await made.remove();
+    await lake.remove();
   }
 }
 
-/** The scalar columns, those of objects included, that both engines can count and sum. */
-function scalars(columns, above = []) {
+/** Returns the scalar columns, those of objects included, that both engines can count and sum. */
+function scalarColumns(columns, above = []) {
   return columns.flatMap((c) => {
     const path = [...above, c.physical];
     if (c.isList) return [];
-    if (c.type === 'object') return scalars(c.children, path);
+    if (c.type === 'object') return scalarColumns(c.children, path);
     if (c.type === 'boolean' || c.type === 'date') return [];
     return [{ path, isText: ['string', 'text', 'blob', 'json'].includes(c.type) }];
   });
 }
 
-function quoted(name) {
+function quote(name) {
   return `"${name}"`;
 }
 
@@ -475,23 +518,25 @@ async function commit(id, columns, chunks, commitId) {
   return store.commit(id, { columns, add, remove: [], info: {} }, scratch);
 }
 
-/** The rows of the model that DuckDB finds in the segments, without the deleted rows that the snapshot names. */
-async function numbers({ segments, files }, known) {
-  const byNumber = new Map(known.map((row) => [row.n, row]));
-  const left = [];
+/** Returns the rows of the model that DuckDB finds in the segments, without the deleted rows that the snapshot names. */
+async function readModelRows({ segments, files }, knownRows) {
+  const byNumber = new Map(knownRows.map((row) => [row.n, row]));
+  const modelRows = [];
   for (const [i, { deletion }] of segments.entries()) {
-    const gone = new Set(deletion ? deletedRows(deletion) : []);
+    const deletedSet = new Set(deletion ? deletedRows(deletion) : []);
     const {
-      columns: [stored],
+      columns: [storedNumbers],
     } = await readWithDuckdb([files[0], files[i + 1]], 'n::double n');
-    left.push(...stored.filter((_, row) => !gone.has(row)).map((n) => byNumber.get(n)));
+    modelRows.push(
+      ...storedNumbers.filter((_, row) => !deletedSet.has(row)).map((n) => byNumber.get(n)),
+    );
   }
-  return left;
+  return modelRows;
 }
 
-function made(seed, rows) {
+function makeVariantValues(seed, rows) {
   const next = random(seed);
-  const values = variants.map(() => []);
+  const values = variantColumns.map(() => []);
   for (let i = 0; i < rows; i++) {
     const pos = 10_000 + i * 37;
     const rare = next() < 0.05;
@@ -511,10 +556,10 @@ function columnsOf(columns, rows) {
   return columns.map((_, i) => rows.map((row) => row[i]));
 }
 
-/** Count and per-column sums of a version, there and here. */
-function sameSums(id, version, columns, chunks) {
+/** Compares the number of rows and the sums of the columns of a version, as ClickHouse computes them, with those of the written values. */
+function checkSums(id, version, columns, chunks) {
   const [chrom, pos, variant, qual, info] = columns.map((_, i) => chunks.flatMap((c) => c[i]));
-  const [found] = run(
+  const [sums] = run(
     `select count() n, uniqExact(_id) ids, uniqExact(_commit) commits, sum(length(chrom)) chroms,
       sum(pos) poss, sum(length(variant)) letters, uniqExact(variant) variants,
       round(sum(qual), 2) qualsum, count(qual) quals, sum(tupleElement(info, 'AC')) ac,
@@ -523,7 +568,7 @@ function sameSums(id, version, columns, chunks) {
   );
   const sum = (values) => values.reduce((a, b) => a + b, 0);
   const present = (values) => values.filter((value) => value !== null);
-  assert.deepEqual(Object.fromEntries(Object.entries(found).map(([k, v]) => [k, Number(v)])), {
+  assert.deepEqual(Object.fromEntries(Object.entries(sums).map(([k, v]) => [k, Number(v)])), {
     n: pos.length,
     ids: pos.length,
     commits: version === 0 ? 1 : 2,
@@ -551,28 +596,30 @@ function run(sql) {
     .map((line) => JSON.parse(line));
 }
 
-/** Every value as JSON text that loses nothing, in the order of the records. */
-function select(id, columns) {
+/** Returns what ClickHouse reads: every value as JSON text that loses nothing, in the order of the records. */
+function selectTexts(id, columns) {
   const list = columns.map((c) => `toJSONString(${c.physical}) as ${c.physical}_`).join(', ');
   return run(`select ${list} from ${table(id)} order by _id`);
 }
 
-/** The same from the values that were written. */
-function shown(columns, rows) {
+/** Returns the texts that `selectTexts` must return, computed from the written values. */
+function expectedTexts(columns, rows) {
   return rows.map((row) =>
-    Object.fromEntries(columns.map((c, i) => [`${c.physical}_`, json(c, row[i])])),
+    Object.fromEntries(columns.map((c, i) => [`${c.physical}_`, jsonTextOf(c, row[i])])),
   );
 }
 
-/** ClickHouse's arrays and tuples cannot be null themselves: it shows an empty array, and a tuple of nulls. */
-function json(column, value) {
+/** Returns the JSON text of a value. Arrays and tuples cannot be null in ClickHouse: it shows an empty array, and a tuple of nulls. */
+function jsonTextOf(column, value) {
   if (column.isList) {
-    const items = (value ?? []).map((item) => json({ ...column, isList: false }, item) ?? 'null');
+    const items = (value ?? []).map(
+      (item) => jsonTextOf({ ...column, isList: false }, item) ?? 'null',
+    );
     return `[${items.join(',')}]`;
   }
   if (column.type === 'object') {
     const members = column.children.map((child) => {
-      const member = json(child, value?.[child.physical] ?? null);
+      const member = jsonTextOf(child, value?.[child.physical] ?? null);
       return `${JSON.stringify(child.physical)}:${member ?? 'null'}`;
     });
     return `{${members.join(',')}}`;

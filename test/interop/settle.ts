@@ -8,12 +8,12 @@ import type { GeneratedDataset } from '../engine/query/naive-fields.js';
  */
 
 /** Returns a dataset with its records changed to what ClickHouse reads. */
-export function normalizeForClickhouse(made: GeneratedDataset): GeneratedDataset {
-  const segments = made.segments.map(({ rows }) => ({
-    columns: made.columns,
-    rows: rows.map((row) => normalizeRow(made.columns, row)),
+export function normalizeForClickhouse(generatedDataset: GeneratedDataset): GeneratedDataset {
+  const segments = generatedDataset.segments.map(({ rows }) => ({
+    columns: generatedDataset.columns,
+    rows: rows.map((row) => normalizeRow(generatedDataset.columns, row)),
   }));
-  return { ...made, segments };
+  return { ...generatedDataset, segments };
 }
 
 /**
@@ -21,12 +21,12 @@ export function normalizeForClickhouse(made: GeneratedDataset): GeneratedDataset
  * DuckDB shows the sign but does not sort by it.
  */
 function normalizeRow(columns: Columns, row: TestRow): TestRow {
-  const keptEntries = Object.entries(row).filter(([name]) => name.startsWith('_'));
+  const reservedEntries = Object.entries(row).filter(([name]) => name.startsWith('_'));
   const members = columns.map((column): readonly [string, Value] => [
     column.name,
     normalizeValue(column, memberOrNull(row, column.name)) ?? (column.isList ? [] : null),
   ]);
-  return Object.fromEntries([...keptEntries, ...members]) as TestRow;
+  return Object.fromEntries([...reservedEntries, ...members]) as TestRow;
 }
 
 /** Returns a value in which empty objects are null. */

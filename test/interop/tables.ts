@@ -17,13 +17,13 @@ export interface InteropFixtures {
 
 /** Opens DuckDB and ClickHouse on an empty folder; closing either of them removes the folder. */
 export async function openInteropFixtures(queryBind: BoundQuery): Promise<InteropFixtures> {
-  const bench = await openEngineFixture();
-  const folder = await openDataFolder(bench.folder);
+  const engineFixture = await openEngineFixture();
+  const folder = await openDataFolder(engineFixture.folder);
   const store = openStore(folder);
   const duckdb: EngineFixture = {
-    ...bench,
+    ...engineFixture,
     dataset: async (columns, segments, more): Promise<TestDataset> => {
-      const { snapshot, fields } = await bench.dataset(columns, segments, more);
+      const { snapshot, fields } = await engineFixture.dataset(columns, segments, more);
       // The committed copy of the dataset has an id of its own, because the original files remain under the original id.
       const id = snapshot.datasetId + 1_000_000;
       const scratch = folder.taskScratch(id, 1);

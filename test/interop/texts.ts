@@ -48,9 +48,11 @@ export async function compareNumbers(tables: InteropFixtures, seed: number): Pro
     );
     numbers.push(bits.getFloat64(0));
   }
-  const real = numbers.filter(Number.isFinite);
-  const floats = real.map(Math.fround).filter((one) => Number.isFinite(one) && !Object.is(one, -0));
-  await compareExpression(tables, 'double', real, (dialect, value) =>
+  const finiteNumbers = numbers.filter(Number.isFinite);
+  const floats = finiteNumbers
+    .map(Math.fround)
+    .filter((one) => Number.isFinite(one) && !Object.is(one, -0));
+  await compareExpression(tables, 'double', finiteNumbers, (dialect, value) =>
     dialect.json(value, 'double'),
   );
   await compareExpression(tables, 'float', floats, (dialect, value) =>
@@ -61,7 +63,7 @@ export async function compareNumbers(tables: InteropFixtures, seed: number): Pro
 /** Expects that times from the year 1 to 9999 have the same JSON text in both engines, and begin the same units. */
 export async function compareDates(tables: InteropFixtures, seed: number): Promise<void> {
   const random = new Random(seed);
-  const [first, last] = [-62_135_596_800_000_000, 253_402_300_799_000_000];
+  const [firstMicros, lastMicros] = [-62_135_596_800_000_000, 253_402_300_799_000_000];
   const micros = [
     0n,
     -1n,
@@ -69,11 +71,11 @@ export async function compareDates(tables: InteropFixtures, seed: number): Promi
     1_000_000n,
     86_400_000_000n,
     -86_400_000_000n,
-    BigInt(first),
-    BigInt(last),
+    BigInt(firstMicros),
+    BigInt(lastMicros),
   ];
   for (let i = 0; i < 1_000; i += 1) {
-    const moment = BigInt(Math.floor(first + random.next() * (last - first)));
+    const moment = BigInt(Math.floor(firstMicros + random.next() * (lastMicros - firstMicros)));
     const wholeUnit = random.pick([1n, 1_000n, 1_000_000n, 86_400_000_000n]);
     micros.push(moment - (moment % wholeUnit));
   }
@@ -95,10 +97,10 @@ function hasNewCaseMapping(code: number): boolean {
 
 /** Returns all characters except surrogates and NUL, which no stored text contains. */
 function allCharacters(): readonly string[] {
-  const all: string[] = [];
+  const characters: string[] = [];
   for (let code = 1; code < 0x11_0000; code += 1)
-    if (code < 0xd800 || code > 0xdfff) all.push(String.fromCodePoint(code));
-  return all;
+    if (code < 0xd800 || code > 0xdfff) characters.push(String.fromCodePoint(code));
+  return characters;
 }
 
 function splitIntoBatches<T>(list: readonly T[]): readonly (readonly T[])[] {
@@ -112,22 +114,22 @@ async function compareExpression(
   values: readonly Scalar[],
   expression: (dialect: Dialect, value: string) => string,
 ): Promise<void> {
-  const texts = async ({ engine }: { engine: QueryEngine }): Promise<readonly unknown[]> => {
+  const readTexts = async ({ engine }: { engine: QueryEngine }): Promise<readonly unknown[]> => {
     const dialect = engine.sql.engine.language([]);
     const list = dialect.spreadAll(dialect.bound(1, type, true));
     const sql = `SELECT ${expression(dialect, 'v')} FROM (SELECT ${list} AS v) AS listed`;
     return (await engine.sql.engine.run(sql, [{ type, value: values }])).map(([text]) => text);
   };
-  const [one, other] = [await texts(duckdb), await texts(clickhouse)];
-  const differing = values.flatMap((value, i) =>
+  const [duckdbTexts, clickhouseTexts] = [await readTexts(duckdb), await readTexts(clickhouse)];
+  const differences = values.flatMap((value, i) =>
     (type === 'double'
-      ? denotesNumber(one[i], value) && denotesNumber(other[i], value)
-      : one[i] === other[i]) ||
-    (type === 'float' && isSameFloat32(one[i], other[i]))
+      ? denotesNumber(duckdbTexts[i], value) && denotesNumber(clickhouseTexts[i], value)
+      : duckdbTexts[i] === clickhouseTexts[i]) ||
+    (type === 'float' && isSameFloat32(duckdbTexts[i], clickhouseTexts[i]))
       ? []
-      : [[String(value), one[i], other[i]]],
+      : [[String(value), duckdbTexts[i], clickhouseTexts[i]]],
   );
-  assert.deepEqual([differing.length, differing.slice(0, 5)], [0, []], type);
+  assert.deepEqual([differences.length, differences.slice(0, 5)], [0, []], type);
 }
 
 /** Whether two texts denote the same 32-bit float. */

@@ -18,8 +18,8 @@ const contigLengthsByBuild: Readonly<Record<string, ReadonlyMap<string, string>>
 
 function contigLengthsOf(path: string): ReadonlyMap<string, string> {
   const text = gunzipSync(readFileSync(path), { finishFlush: constants.Z_SYNC_FLUSH }).toString();
-  const found = text.matchAll(/^##contig=<ID=(?:chr)?(\d+|X|Y),(?:.*,)?length=(\d+)/gm);
-  return new Map([...found].map(([, name, length]) => [name!, length!]));
+  const contigMatches = text.matchAll(/^##contig=<ID=(?:chr)?(\d+|X|Y),(?:.*,)?length=(\d+)/gm);
+  return new Map([...contigMatches].map(([, name, length]) => [name!, length!]));
 }
 
 const vcfRecord = '1\t5\t.\tA\tT\t.\t.\t.\n';
@@ -45,24 +45,24 @@ describe.each(Object.entries(contigLengthsByBuild))('%s', (build, contigs) => {
   });
 
   test('is guessed in silence only where nothing speaks against it', async () => {
-    const all = [...contigs].map(([name, length]) => contigLine(name, length)).join('');
+    const allContigLines = [...contigs].map(([name, length]) => contigLine(name, length)).join('');
     const namedWarnings = build === 'T2T-CHM13' ? [/T2T-CHM13.* neither/] : [];
     const matchingTexts = (patterns: readonly RegExp[]) =>
       patterns.map((pattern) => expect.stringMatching(pattern));
-    expect((await readVcf(all)).warnings).toEqual(matchingTexts(namedWarnings));
+    expect((await readVcf(allContigLines)).warnings).toEqual(matchingTexts(namedWarnings));
     const otherBuild = build === 'GRCh37' ? 'GRCh38' : 'GRCh37';
 
-    const askedRead = await readVcf(all, { genome_build: otherBuild });
-    expect(askedRead.genomeBuild).toBe(otherBuild);
-    expect(askedRead.warnings).toEqual([expect.stringContaining(`the lengths of ${build}, but ${otherBuild} is asked for`)]);
+    const readWithParameter = await readVcf(allContigLines, { genome_build: otherBuild });
+    expect(readWithParameter.genomeBuild).toBe(otherBuild);
+    expect(readWithParameter.warnings).toEqual([expect.stringContaining(`the lengths of ${build}, but ${otherBuild} is asked for`)]);
 
-    const misnamed = await readVcf(`##reference=${otherBuild}.fa\n${all}`);
-    expect(misnamed.genomeBuild).toBe(build);
-    expect(misnamed.warnings).toEqual(
+    const misnamedRead = await readVcf(`##reference=${otherBuild}.fa\n${allContigLines}`);
+    expect(misnamedRead.genomeBuild).toBe(build);
+    expect(misnamedRead.warnings).toEqual(
       matchingTexts([new RegExp(`header names ${otherBuild}, but .*lengths of ${build}`), ...namedWarnings]),
     );
 
-    const mixedRead = await readVcf(`${all}${contigLine('chr3', '17')}${contigLine('GL000192.1', '547496')}`);
+    const mixedRead = await readVcf(`${allContigLines}${contigLine('chr3', '17')}${contigLine('GL000192.1', '547496')}`);
     expect(mixedRead.genomeBuild).toBe(build);
     expect(mixedRead.warnings).toEqual(matchingTexts([new RegExp(`chr3 has not the length of ${build}`), ...namedWarnings]));
   }); // prettier-ignore

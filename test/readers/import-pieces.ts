@@ -95,20 +95,20 @@ export function importTestChunks(
   pieces: readonly TestChunk[],
   options: ImportChunksOptions = {},
 ): UnreleasedChunks {
-  const before = outstandingBufferCount();
+  const buffersBefore = outstandingBufferCount();
   const builders: BatchBuilder[] = [];
   const release = (cause?: unknown): void => {
     for (const builder of builders) builder.release();
-    const unreleased = outstandingBufferCount() - before;
+    const unreleased = outstandingBufferCount() - buffersBefore;
     if (unreleased !== 0) throw new Error(`${unreleased} buffers are not released`, { cause });
   };
   try {
-    const read = readChunks(reader, pieces, options, () => {
+    const importedChunks = readChunks(reader, pieces, options, () => {
       const builder = new BatchBuilder();
       builders.push(builder);
       return builder;
     });
-    return { ...read, release };
+    return { ...importedChunks, release };
   } catch (error) {
     release(error);
     throw error;
@@ -123,9 +123,11 @@ function readChunks(
 ): Omit<UnreleasedChunks, 'release'> {
   const { header = null, params = null, known = [], validation = lenientParams } = options;
   const order = options.order ?? pieces.map((_, i) => i);
-  const collector = options.collector ?? ((given, isFinal) => new FindingCollector(given, isFinal));
+  const collector =
+    options.collector ??
+    ((validationParams, isFinal) => new FindingCollector(validationParams, isFinal));
   let hints: Columns = [];
-  const read = (i: number, columns: Columns, isFinal: boolean): ReadChunk => {
+  const readChunk = (i: number, columns: Columns, isFinal: boolean): ReadChunk => {
     const { bytes, ...start } = pieces[i]!;
     const out = newBuilder();
     const report = collector(validation, isFinal);
@@ -133,46 +135,46 @@ function readChunks(
     const lines = reader.read(bytes, header, params, out, report, givenColumns);
     return { batch: out.finish(), report, lines };
   };
-  const all: ReadChunk[] = [];
-  let hinting = 0;
+  const firstReads: ReadChunk[] = [];
+  let nextHinted = 0;
   for (const i of order) {
-    all[i] = read(i, known, false);
+    firstReads[i] = readChunk(i, known, false);
     if (!reader.usesHints) continue;
-    for (let next; (next = all[hinting]) !== undefined; hinting++)
+    for (let next; (next = firstReads[nextHinted]) !== undefined; nextHinted++)
       hints = unifyChunkColumns(hints, next.batch.seen);
   }
-  const last = all.findIndex(({ report }) => report.hasEnded);
-  const firsts = last < 0 ? all : all.slice(0, last + 1);
+  const lastIndex = firstReads.findIndex(({ report }) => report.hasEnded);
+  const firsts = lastIndex < 0 ? firstReads : firstReads.slice(0, lastIndex + 1);
   const seenColumns = firsts.map(({ batch }) => batch.seen);
   const { columns, conflicts } = unifyColumns(known, seenColumns);
   const hasErrors = firsts.some(({ report }) => report.result().errors > 0);
   // An import with errors publishes nothing, so its chunks are not read again, and some of its results are unknown.
-  const seconds: ReadChunk[] = [];
+  const secondReads: ReadChunk[] = [];
   for (const i of hasErrors ? [] : order) {
     if (i >= firsts.length) continue;
     if (options.isReadTwice !== true && !needsRewrite(seenColumns[i]!, columns)) continue;
-    const second = read(i, columns, true);
+    const secondRead = readChunk(i, columns, true);
     if (
       options.isReadTwice !== true &&
-      second.batch.seen.some((column) => column.seen !== undefined)
+      secondRead.batch.seen.some((column) => column.seen !== undefined)
     )
-      throw new Error(`a final pass left ${JSON.stringify(second.batch.seen)}`);
-    seconds[i] = second;
+      throw new Error(`a final pass left ${JSON.stringify(secondRead.batch.seen)}`);
+    secondReads[i] = secondRead;
   }
   const parts: { findings: Findings; linesBefore: number }[] = [];
   const rows: Row[] = [];
   const batches: Batch[] = [];
   let linesBefore = options.bodyLine ?? 0;
-  let [stored, rejected] = [0, 0];
+  let [storedCount, rejectedCount] = [0, 0];
   firsts.forEach((first, i) => {
-    const keptPiece = seconds[i] ?? first;
+    const finalRead = secondReads[i] ?? first;
     parts.push({ findings: first.report.result(), linesBefore });
-    if (keptPiece !== first) parts.push({ findings: keptPiece.report.result(), linesBefore });
+    if (finalRead !== first) parts.push({ findings: finalRead.report.result(), linesBefore });
     if (!hasErrors || !needsRewrite(first.batch.seen, columns))
-      for (const row of rowsOf(keptPiece.batch, columns)) rows.push(row);
-    stored += keptPiece.batch.rows;
-    rejected += keptPiece.report.rejected;
-    batches.push(keptPiece.batch);
+      for (const row of rowsOf(finalRead.batch, columns)) rows.push(row);
+    storedCount += finalRead.batch.rows;
+    rejectedCount += finalRead.report.rejected;
+    batches.push(finalRead.batch);
     linesBefore += first.lines;
   });
   return {
@@ -181,10 +183,10 @@ function readChunks(
     rows,
     findings: resolveTypeDependentWarnings(mergeFindings(parts), seenColumns),
     lines: linesBefore - (options.bodyLine ?? 0),
-    stored,
-    rejected,
-    rewritten: seconds.filter(() => true).length,
-    hasEnded: last >= 0,
+    stored: storedCount,
+    rejected: rejectedCount,
+    rewritten: secondReads.filter(() => true).length,
+    hasEnded: lastIndex >= 0,
     hasErrors,
     firsts,
     batches,
@@ -214,17 +216,17 @@ export function importChunks(
   { existing: known = [], validation = lenientParams, order }: ImportLinesOptions = {},
 ): ImportedChunks {
   const pieces = chunks.map((bytes) => ({ bytes }));
-  const importedPieces = importTestChunks(readerNamed('json'), pieces, {
+  const unreleasedChunks = importTestChunks(readerNamed('json'), pieces, {
     known,
     validation,
     ...(order && { order }),
   });
-  const { batches: _, firsts: __, release, ...imported } = importedPieces;
+  const { batches: _, firsts: __, release, ...imported } = unreleasedChunks;
   release();
   const { conflicts } = imported;
   if (conflicts.length > 0) throw new Error(`conflicts: ${JSON.stringify(conflicts)}`);
-  const ofColumns = columnFindings(known, imported.columns, validation);
-  const parts = [ofColumns, imported.findings].map((findings) => ({
+  const findingsOfColumns = columnFindings(known, imported.columns, validation);
+  const parts = [findingsOfColumns, imported.findings].map((findings) => ({
     findings,
     linesBefore: 0,
   }));

@@ -121,28 +121,31 @@ export async function importFileOrThrow(
     }
     const { header, bodyLine } = head;
     const order = chunkOrder(pieces.length, options.shuffle);
-    const importedPieces = importTestChunks(reader, pieces, {
+    const unreleasedChunks = importTestChunks(reader, pieces, {
       ...options,
       header,
       params,
       order,
       bodyLine,
     });
-    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, release, ...came } = importedPieces; // prettier-ignore
+    const { hasEnded, hasErrors, batches, firsts: _, conflicts: __, release, ...importResult } = unreleasedChunks; // prettier-ignore
     try {
       if (!hasEnded && failure !== undefined) throw failure as Error;
       for (const [i, batch] of batches.entries()) await options.onBatch?.(batch, i);
-      options.onRead?.(importedPieces, bodyLine);
+      options.onRead?.(unreleasedChunks, bodyLine);
     } finally {
       release();
     }
-    const missing =
+    const missingEndMessage =
       head.missingEndMessage !== undefined && !hasEnded && !hasErrors
         ? head.missingEndMessage
         : null;
     return {
-      ...came,
-      error: missing === null ? errorMessage(name, came.findings) : `${name}: ${missing}`,
+      ...importResult,
+      error:
+        missingEndMessage === null
+          ? errorMessage(name, importResult.findings)
+          : `${name}: ${missingEndMessage}`,
       warnings: [...head.warnings, ...source.warnings],
       about: head.about,
       header,

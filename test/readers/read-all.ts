@@ -68,12 +68,12 @@ export async function readWholeFile(
       ...options,
       collector: () => new RecordingCollector(),
       onRead: ({ firsts }, bodyLine) => {
-        let before = bodyLine;
-        for (const { batch, report, lines: own } of firsts) {
+        let linesBefore = bodyLine;
+        for (const { batch, report, lines: lineCount } of firsts) {
           const { notedFindings } = report as RecordingCollector;
-          for (const each of notedFindings) notes.push({ ...each, line: each.line + before });
+          for (const each of notedFindings) notes.push({ ...each, line: each.line + linesBefore });
           batches.push(batch);
-          before += own;
+          linesBefore += lineCount;
         }
       },
     },

@@ -24,10 +24,10 @@ const formatByFolder = {
   bed: 'bed',
 } as const;
 
-async function recognizeReader(path: string, named: string): Promise<string> {
+async function recognizeReader(path: string, readerName: string): Promise<string> {
   const source = await openSource(path, path);
   try {
-    return (await detectReaderForContent(readerNamed(named), source.head)).name;
+    return (await detectReaderForContent(readerNamed(readerName), source.head)).name;
   } finally {
     await source.close();
   }

@@ -8,11 +8,16 @@ export function columnsSeenIn(record: Row): Columns {
 }
 
 function columnSeenIn(name: string, value: Value): Column {
-  const as = (type: StoredType): Column => ({ name, physical: name, type, isList: false });
-  if (value === null) return { ...as('string'), seen: 'null' };
+  const columnOfType = (type: StoredType): Column => ({
+    name,
+    physical: name,
+    type,
+    isList: false,
+  });
+  if (value === null) return { ...columnOfType('string'), seen: 'null' };
   if (Array.isArray(value)) {
-    if (value.some((item) => Array.isArray(item))) return as('json');
-    const empty: Column = { ...as('string'), seen: 'null', isList: true };
+    if (value.some((item) => Array.isArray(item))) return columnOfType('json');
+    const empty: Column = { ...columnOfType('string'), seen: 'null', isList: true };
     const unifiedItems = value
       .map((item) => [columnSeenIn(name, item as Value)])
       .reduce(unifyChunkColumns, [empty])[0]!;
@@ -20,13 +25,13 @@ function columnSeenIn(name: string, value: Value): Column {
   }
   switch (typeof value) {
     case 'boolean':
-      return as('boolean');
+      return columnOfType('boolean');
     case 'number':
-      return as(Number.isInteger(value) ? 'long' : 'double');
+      return columnOfType(Number.isInteger(value) ? 'long' : 'double');
     case 'object':
-      return { ...as('object'), children: columnsSeenIn(value as Row) };
+      return { ...columnOfType('object'), children: columnsSeenIn(value as Row) };
     default:
-      return as(/^\d{4}-\d\d-\d\d$/.test(value as string) ? 'date' : 'string');
+      return columnOfType(/^\d{4}-\d\d-\d\d$/.test(value as string) ? 'date' : 'string');
   }
 }
 

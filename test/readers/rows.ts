@@ -5,14 +5,18 @@ import type { Column, Columns, Row, Value } from '../../engine/core/types.js';
 
 /** Returns the records of a batch as a client sees them: with every top-level column, and with objects without null members. */
 export function rowsOf(batch: Batch, columns: Columns): Row[] {
-  const stored = new Map(
+  const storedColumns = new Map(
     batch.columns.map((column, i) => [column.name, { column, data: batch.data.data.children[i]! }]),
   );
   return Array.from({ length: batch.rows }, (_, i) => {
     const row: Row = {};
     for (const final of columns) {
-      const found = stored.get(final.name);
-      defineMember(row, final.name, found ? valueOfRow(found.data, found.column, final, i) : null);
+      const storedColumn = storedColumns.get(final.name);
+      defineMember(
+        row,
+        final.name,
+        storedColumn ? valueOfRow(storedColumn.data, storedColumn.column, final, i) : null,
+      );
     }
     return row;
   });
@@ -98,11 +102,11 @@ export function rowsAsPlainObjects(batch: RecordBatch): Record<string, unknown>[
 function plainValuesOf(data: Data): unknown[] {
   const isNull = (i: number) =>
     data.nullCount > 0 && ((data.nullBitmap[i >> 3]! >> (i & 7)) & 1) === 0;
-  const all = Array.from({ length: data.length }, (_, i) => i);
+  const rowNumbers = Array.from({ length: data.length }, (_, i) => i);
   const type: unknown = data.type;
   if (type instanceof Struct) {
     const children = data.children.map(plainValuesOf);
-    return all.map((i) => {
+    return rowNumbers.map((i) => {
       if (isNull(i)) return null;
       const entries = type.children.map((field, k) => [field.name, children[k]![i]] as const);
       return Object.fromEntries(entries.filter(([, value]) => value !== null));
@@ -110,12 +114,12 @@ function plainValuesOf(data: Data): unknown[] {
   }
   if (type instanceof List) {
     const items = plainValuesOf(data.children[0]!);
-    return all.map((i) =>
+    return rowNumbers.map((i) =>
       isNull(i) ? null : items.slice(data.valueOffsets[i], data.valueOffsets[i + 1]),
     );
   }
   const vector = new Vector([data]);
-  return all.map((i) => {
+  return rowNumbers.map((i) => {
     const value: unknown = vector.get(i);
     return typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
   });

@@ -17,8 +17,8 @@ export function check(value) {
 }`;
 
 test('finds the expressions that refuse a request, and no faults of the server', () => {
-  const found = refusalsIn(sampleCode).map(({ start, end }) => sampleCode.slice(start, end));
-  expect(found).toEqual([
+  const refusalTexts = refusalsIn(sampleCode).map(({ start, end }) => sampleCode.slice(start, end));
+  expect(refusalTexts).toEqual([
     "new AppError('invalid', key + text)",
     "invalidError('é', `one`)",
     "form.fail('four', (form.fail('five', ''), ''))",
@@ -28,9 +28,9 @@ test('finds the expressions that refuse a request, and no faults of the server',
 });
 
 test('notes those that are evaluated, and changes nothing else', async () => {
-  const noted: string[] = [];
-  const before = Reflect.get(globalThis, 'noteRefusal') as unknown;
-  Reflect.set(globalThis, 'noteRefusal', (place: string) => noted.push(place));
+  const notedPlaces: string[] = [];
+  const previousHook = Reflect.get(globalThis, 'noteRefusal') as unknown;
+  Reflect.set(globalThis, 'noteRefusal', (place: string) => notedPlaces.push(place));
   try {
     const url = `data:text/javascript,${encodeURIComponent(instrumentRefusals('api/a.js', sampleCode))}`;
     const { check } = (await import(url)) as { check(value: number): unknown };
@@ -39,12 +39,12 @@ test('notes those that are evaluated, and changes nothing else', async () => {
     expect(check(4)).toEqual(['five', 'four']);
     expect(check(5)).toBe(5);
   } finally {
-    Reflect.set(globalThis, 'noteRefusal', before);
+    Reflect.set(globalThis, 'noteRefusal', previousHook);
   }
-  const [made, invalid, four, five] = refusalsIn(sampleCode).map(
+  const [newError, invalid, four, five] = refusalsIn(sampleCode).map(
     ({ start }) => `api/a.js:${start}`,
   );
-  expect(noted).toEqual([invalid, made, four, five]);
+  expect(notedPlaces).toEqual([invalid, newError, four, five]);
 });
 
 test('names those that were not noted by their place in the source', () => {

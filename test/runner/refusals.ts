@@ -43,29 +43,34 @@ export function instrumentRefusals(path: string, code: string): string {
     { at: end, order: -Infinity, text: ')' },
   ]);
   insertions.sort((a, b) => a.at - b.at || a.order - b.order);
-  let noted = '';
-  let copied = 0;
+  let instrumentedCode = '';
+  let copiedEnd = 0;
   for (const { at, text } of insertions) {
-    noted += code.slice(copied, at) + text;
-    copied = at;
+    instrumentedCode += code.slice(copiedEnd, at) + text;
+    copiedEnd = at;
   }
-  return noted + code.slice(copied);
+  return instrumentedCode + code.slice(copiedEnd);
 }
 
 /** Returns the refusals of the build whose positions were not noted, each as `<source file>:<line>: <code>`. */
-export function missingRefusals(build: string, noted: ReadonlySet<string>): readonly string[] {
+export function missingRefusals(
+  build: string,
+  notedPlaces: ReadonlySet<string>,
+): readonly string[] {
   return readdirSync(build, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
     .filter(isCountedModule)
     .toSorted()
     .flatMap((path) => {
       const code = readFileSync(join(build, path), 'utf8');
-      const missing = refusalsIn(code).filter(({ start }) => !noted.has(`${path}:${start}`));
-      if (missing.length === 0) return [];
+      const unnotedRefusals = refusalsIn(code).filter(
+        ({ start }) => !notedPlaces.has(`${path}:${start}`),
+      );
+      if (unnotedRefusals.length === 0) return [];
       const map = new SourceMap(JSON.parse(readFileSync(join(build, `${path}.map`), 'utf8')) as SourceMapPayload); // prettier-ignore
-      return missing.map(({ start, end }) => {
-        const before = code.slice(0, start).split('\n');
-        const entry = map.findEntry(before.length - 1, before.at(-1)!.length);
+      return unnotedRefusals.map(({ start, end }) => {
+        const linesBefore = code.slice(0, start).split('\n');
+        const entry = map.findEntry(linesBefore.length - 1, linesBefore.at(-1)!.length);
         const line = 'originalLine' in entry ? entry.originalLine + 1 : 0;
         const text = code.slice(start, end).replaceAll(/\s+/g, ' ').slice(0, 120);
         return `${path.replace(/\.js$/, '.ts')}:${line}: ${text}`;
@@ -79,8 +84,8 @@ export function missingRefusals(build: string, noted: ReadonlySet<string>): read
  * them (`test/api/resources/races.slow.test.ts` tries to).
  */
 export function refusalsIn(code: string): readonly SyntaxNode[] {
-  const found = new Map<string, SyntaxNode>();
-  const add = (node: SyntaxNode): unknown => found.set(`${node.start} ${node.end}`, node);
+  const refusals = new Map<string, SyntaxNode>();
+  const add = (node: SyntaxNode): unknown => refusals.set(`${node.start} ${node.end}`, node);
   const visit = (node: SyntaxNode): void => {
     if (node.type === 'ThrowStatement')
       resultExpressions(node['argument']).filter(isErrorCall).forEach(add);
@@ -91,7 +96,7 @@ export function refusalsIn(code: string): readonly SyntaxNode[] {
       for (const child of [value].flat()) if (isNode(child)) visit(child);
   };
   visit(parseAst(code) as unknown as SyntaxNode);
-  return [...found.values()]
+  return [...refusals.values()]
     .filter(({ end }) => !/\/\/.*\bmeanwhile$/.test(restOfLine(code, end)))
     .sort((a, b) => a.start - b.start);
 }

@@ -43,9 +43,11 @@ const buffersTestPath = /\/dist\/test\/(?:readers|engine\/(?:change|ingest|parqu
 
 /** Checks that each test of the file that is loaded next releases every buffer that it acquires. */
 function checkBuffersReleased(): void {
-  const before = outstandingBufferCount(); // earlier test files in the process may have kept some
+  const buffersBefore = outstandingBufferCount(); // earlier test files in the process may have kept some
   globals.afterEach(() => {
-    globals.expect({ unreleased: outstandingBufferCount() - before }).toEqual({ unreleased: 0 });
+    globals
+      .expect({ unreleased: outstandingBufferCount() - buffersBefore })
+      .toEqual({ unreleased: 0 });
   });
 }
 

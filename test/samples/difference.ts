@@ -6,14 +6,18 @@ import type { SourceImport } from '../readers/import-source.js';
 /** Describes the first record that differs from the one that another tool has read; returns null if all are equal. */
 export function firstRecordDifference(
   kind: string,
-  read: SourceImport,
-  second: readonly unknown[],
+  sourceImport: SourceImport,
+  otherRecords: readonly unknown[],
   hasHeader: boolean,
 ): string | null {
   const pairRecords = pairingByKind[kind] ?? pairingByKind['json']!;
   let i = 0;
-  for (const [found, want, isSame] of pairRecords(read, second, hasHeader)) {
-    const [a, b] = [JSON.stringify(found), JSON.stringify(want)];
+  for (const [foundRecord, expectedRecord, isSame] of pairRecords(
+    sourceImport,
+    otherRecords,
+    hasHeader,
+  )) {
+    const [a, b] = [JSON.stringify(foundRecord), JSON.stringify(expectedRecord)];
     if (isSame === false || (isSame === undefined && a !== b))
       return `record ${i}: ${a?.slice(0, 500)}, and the other tool ${b?.slice(0, 500)}`;
     i++;
@@ -29,26 +33,32 @@ type PairRecords = (
   hasHeader: boolean,
 ) => RecordPairs;
 
-const pairTableRows: PairRecords = ({ rows }, second, hasHeader) => {
-  const lines = (second as string[][]).filter(([first]) => !first!.startsWith('#'));
+const pairTableRows: PairRecords = ({ rows }, otherRecords, hasHeader) => {
+  const lines = (otherRecords as string[][]).filter(([first]) => !first!.startsWith('#'));
   const names = hasHeader ? lines[0]! : lines[0]!.map((_, k) => `column_${k}`);
   const expectedRecords = naiveRecordsOf(names, hasHeader ? lines.slice(1) : lines);
   return rows.map((row, i) => [row, expectedRecords[i]]);
 };
 
-const pairGffFeatures: PairRecords = ({ rows }, second) => {
-  const number = (cell: string | undefined) => (cell === '.' ? null : Number(cell));
+const pairGffFeatures: PairRecords = ({ rows }, otherRecords) => {
+  const numberOrNull = (cell: string | undefined) => (cell === '.' ? null : Number(cell));
   return rows.map((row, i) => {
-    const [, , , start, end, score, strand, phase] = second[i] as string[];
+    const [, , , start, end, score, strand, phase] = otherRecords[i] as string[];
     return [
       [row['start'], row['end'], row['score'], row['strand'], row['phase']],
-      [number(start), number(end), number(score), strand === '.' ? null : strand, number(phase)],
+      [
+        numberOrNull(start),
+        numberOrNull(end),
+        numberOrNull(score),
+        strand === '.' ? null : strand,
+        numberOrNull(phase),
+      ],
     ];
   });
 };
 
-const pairVariants: PairRecords = ({ rows }, second) => {
-  const expectedRecords = (second as string[][]).flatMap(
+const pairVariants: PairRecords = ({ rows }, otherRecords) => {
+  const expectedRecords = (otherRecords as string[][]).flatMap(
     ([chromosome, position, id, ref, alts, qual, filter]) =>
       alts!
         .split(',')
@@ -75,15 +85,21 @@ const pairVariants: PairRecords = ({ rows }, second) => {
 /** Names that are reserved: the reader discards fields with these names. */
 const reservedNames = ['_id', '_commit'];
 
-const pairObjects: PairRecords = ({ rows, columns }, second) => {
+const pairObjects: PairRecords = ({ rows, columns }, otherRecords) => {
   // The reader adds `genomic_coordinates`, so the field is not compared.
   const isOwn = (name: string) => name !== 'genomic_coordinates';
-  const knownColumns = columns.filter(({ name }) => isOwn(name));
+  const comparedColumns = columns.filter(({ name }) => isOwn(name));
   return rows.map((row, i) => {
     const ownRecord = Object.fromEntries(Object.entries(row).filter(([name]) => isOwn(name)));
-    const all = Object.entries(second[i] as Row).filter(([name]) => !reservedNames.includes(name));
-    const expectedRecord = Object.fromEntries(all);
-    return [ownRecord, expectedRecord, isSameJsonRecord(expectedRecord, ownRecord, knownColumns)];
+    const otherEntries = Object.entries(otherRecords[i] as Row).filter(
+      ([name]) => !reservedNames.includes(name),
+    );
+    const expectedRecord = Object.fromEntries(otherEntries);
+    return [
+      ownRecord,
+      expectedRecord,
+      isSameJsonRecord(expectedRecord, ownRecord, comparedColumns),
+    ];
   });
 };
 

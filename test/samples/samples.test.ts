@@ -72,13 +72,17 @@ testEachSample('$path', async (sample) => {
   } = expectations[path] ?? {};
   const reader = expectation.reader ?? readerByKind[sample.kind] ?? readerForFile(path).name;
   const bytes = readFileSync(`${samplesFolder}/${path}`);
-  const read = await importSource(bytes, reader, { name: path, params, targetBytes: 300_000 });
-  if (typeof records === 'string') return expect(read.error).toContain(records);
-  expect([read.error, read.rows.length]).toEqual([null, records]);
-  const second = readByOtherTool(sample, params);
-  if (differs !== undefined || second === undefined) return;
+  const sourceImport = await importSource(bytes, reader, {
+    name: path,
+    params,
+    targetBytes: 300_000,
+  });
+  if (typeof records === 'string') return expect(sourceImport.error).toContain(records);
+  expect([sourceImport.error, sourceImport.rows.length]).toEqual([null, records]);
+  const otherRecords = readByOtherTool(sample, params);
+  if (differs !== undefined || otherRecords === undefined) return;
   const hasHeader = (params as { header?: unknown }).header !== null;
-  expect(firstRecordDifference(sample.kind, read, second, hasHeader)).toBeNull();
+  expect(firstRecordDifference(sample.kind, sourceImport, otherRecords, hasHeader)).toBeNull();
 });
 
 /** Returns the expected number of records of a file, according to the counts in its row of the table of samples. */
@@ -100,8 +104,8 @@ function expectedRecordCount({ path, kind, counts }: Sample): number {
 function countAlternateAlleles(path: string, lines: number): number {
   const rows = readByOtherTool({ path, kind: 'vcf', counts: [] }, {}) as string[][] | undefined;
   if (rows === undefined) {
-    const text = readFileSync(`${samplesFolder}/${path}`, 'utf8').split('\n');
-    const plainLines = text.filter((line) => line !== '' && !line.startsWith('#'));
+    const fileLines = readFileSync(`${samplesFolder}/${path}`, 'utf8').split('\n');
+    const plainLines = fileLines.filter((line) => line !== '' && !line.startsWith('#'));
     expect(plainLines).toHaveLength(lines);
     return plainLines.reduce((sum, line) => sum + line.split('\t')[4]!.split(',').length, 0);
   }
@@ -126,8 +130,8 @@ function readByOtherTool(
     xml: ['xml', String(params['item_depth'] ?? 1)],
     nirvana: ['nirvana'],
   };
-  const [form, ...more] = forms[kind]!;
-  const args = ['test/samples/second-reading.py', form!, `${samplesFolder}/${path}`, ...more];
+  const [form, ...otherArgs] = forms[kind]!;
+  const args = ['test/samples/second-reading.py', form!, `${samplesFolder}/${path}`, ...otherArgs];
   const { stdout, status } = spawnSync('python3', args, { encoding: 'utf8', maxBuffer: 1 << 30 });
   if (status !== 0) return undefined;
   return stdout

@@ -26,12 +26,12 @@ import { startTestWorker } from '../start-test-worker.js';
 
 /** A data folder with a user, below the system's temporary folder. */
 export class Lake {
-  readonly #opened: { data: DataFolder; catalog: Catalog; store: Store };
+  readonly #parts: { data: DataFolder; catalog: Catalog; store: Store };
   user!: UserRow;
   vault!: VaultRow;
 
-  private constructor(opened: { data: DataFolder; catalog: Catalog; store: Store }) {
-    this.#opened = opened;
+  private constructor(parts: { data: DataFolder; catalog: Catalog; store: Store }) {
+    this.#parts = parts;
   }
 
   static async make(): Promise<Lake> {
@@ -61,20 +61,20 @@ export class Lake {
   }
 
   get data(): DataFolder {
-    return this.#opened.data;
+    return this.#parts.data;
   }
   get catalog(): Catalog {
-    return this.#opened.catalog;
+    return this.#parts.catalog;
   }
   get store(): Store {
-    return this.#opened.store;
+    return this.#parts.store;
   }
 
   /** Starts a scheduler on this folder. A quiet dataset does not cause a merge, because tests count segments. */
   async startScheduler(options: Partial<SchedulerOptions> = {}): Promise<Scheduler> {
     const config = { threads: 2, workerMemoryMb: 1024 };
     const scheduler = createScheduler({
-      ...this.#opened,
+      ...this.#parts,
       config,
       quietMs: Infinity,
       closeMs: 300,
@@ -107,7 +107,7 @@ export class Lake {
   async createFile(
     filename: string,
     bytes: string | Uint8Array,
-    given: { readonly size?: number; readonly md5?: string } = {},
+    properties: { readonly size?: number; readonly md5?: string } = {},
   ): Promise<number> {
     const object = await this.catalog.objects.create({
       ...this.objectLocation(),
@@ -115,7 +115,7 @@ export class Lake {
       filename,
     });
     await writeFile(this.data.object(object.id, 1), bytes);
-    const content = { userId: this.ownerIds().userId, size: null, md5: null, ...given };
+    const content = { userId: this.ownerIds().userId, size: null, md5: null, ...properties };
     await this.catalog.fileVersions.publish(object, { revision: 1, ...content });
     return object.id;
   }
@@ -188,13 +188,14 @@ export class Lake {
     const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
     try {
       const list = files.map((file) => `'${file}'`).join(', ');
-      const read = await duckdb.runAndReadAll(
+      const result = await duckdb.runAndReadAll(
         `SELECT count(*)::INTEGER, count(DISTINCT _id)::INTEGER,
                 array_to_string(list_sort(list(DISTINCT _commit)), ',')
          FROM read_parquet([${list}], union_by_name = true)`,
       );
-      const [counted, ids, commits] = read.getRows()[0] as [number, number, string];
-      if (counted !== rows) throw new Error(`${counted} records are there, the log says ${rows}`);
+      const [countedRows, ids, commits] = result.getRows()[0] as [number, number, string];
+      if (countedRows !== rows)
+        throw new Error(`${countedRows} records are there, the log says ${rows}`);
       return { rows, ids, commits: commits.split(',') };
     } finally {
       duckdb.closeSync();
@@ -203,53 +204,63 @@ export class Lake {
 
   /** Returns the inconsistencies of the data folder after all tasks have ended; there must be none (threats, section 12). */
   async findFolderDamage(): Promise<readonly string[]> {
-    const found: string[] = [];
+    const damages: string[] = [];
     const tasks = await this.catalog.tasks.list({ viewer: null }, { limit: 1_000, offset: 0 });
     for (const { id, status } of tasks.rows) {
       if (!['completed', 'failed', 'canceled'].includes(status))
-        found.push(`task ${id} is ${status}`);
+        damages.push(`task ${id} is ${status}`);
     }
     for (const name of await readdir(this.data.scratch)) {
-      if (!name.startsWith('spill-')) found.push(`scratch/${name} has stayed`);
+      if (!name.startsWith('spill-')) damages.push(`scratch/${name} has stayed`);
     }
-    found.push(...(await this.findRejectedFileDamage()));
-    const swept = await this.store.sweep(
+    damages.push(...(await this.findRejectedFileDamage()));
+    const sweepResult = await this.store.sweep(
       async (id) => (await this.catalog.datasets.get(id))?.logVersion,
     );
-    for (const name of [...swept.removed, ...swept.quarantined])
-      found.push(`datasets/${name} has stayed`);
+    for (const name of [...sweepResult.removed, ...sweepResult.quarantined])
+      damages.push(`datasets/${name} has stayed`);
     for (const { id, logVersion } of await this.catalog.datasets.logVersions()) {
-      found.push(
+      damages.push(
         ...(await this.store.verify(id)).map(({ path, problem }) => `${path}: ${problem}`),
       );
       const { rows, ids, commits } = await this.readRecordsByDuckdb(id);
       const dataset = await this.catalog.datasets.get(id);
-      if (ids !== rows) found.push(`${rows} records have ${ids} different _ids`);
+      if (ids !== rows) damages.push(`${rows} records have ${ids} different _ids`);
       if (dataset?.documentsCount !== rows)
-        found.push(`${rows} records, the catalogue says ${dataset?.documentsCount}`);
+        damages.push(`${rows} records, the catalogue says ${dataset?.documentsCount}`);
       if ((await this.store.version(id)) !== logVersion)
-        found.push(`the catalogue is at ${logVersion}`);
+        damages.push(`the catalogue is at ${logVersion}`);
       const page = { limit: 1_000, offset: 0 };
       const listedCommits = await this.catalog.commits.list(
         { viewer: null, datasetIds: [id] },
         page,
       );
-      const withRows = listedCommits.rows.filter(({ recordsModified }) => recordsModified > 0);
-      const knownCommits = withRows.map((commit) => String(commit.id)).sort();
+      const commitsWithRows = listedCommits.rows.filter(
+        ({ recordsModified }) => recordsModified > 0,
+      );
+      const knownCommits = commitsWithRows.map((commit) => String(commit.id)).sort();
       if (String(knownCommits) !== String(commits))
-        found.push(`commits ${commits}, the catalogue has ${knownCommits}`);
-      const sum = withRows.reduce((total, { recordsModified }) => total + recordsModified, 0);
-      if (sum !== rows) found.push(`${rows} records, the commits have ${sum}`);
+        damages.push(`commits ${commits}, the catalogue has ${knownCommits}`);
+      const sum = commitsWithRows.reduce(
+        (total, { recordsModified }) => total + recordsModified,
+        0,
+      );
+      if (sum !== rows) damages.push(`${rows} records, the commits have ${sum}`);
       const imports = await this.catalog.imports.list({ viewer: null, datasetIds: [id] }, page);
-      const done = imports.rows.filter(
+      const completedImports = imports.rows.filter(
         ({ status, isDryRun }) => status === 'completed' && !isDryRun,
       );
       const committedJobs = new Set(listedCommits.rows.map(({ parentJobId }) => parentJobId));
-      if (done.length !== committedJobs.size || done.some((row) => !committedJobs.has(row.id))) {
-        found.push(`${done.length} imports are completed, ${committedJobs.size} have a commit`);
+      if (
+        completedImports.length !== committedJobs.size ||
+        completedImports.some((row) => !committedJobs.has(row.id))
+      ) {
+        damages.push(
+          `${completedImports.length} imports are completed, ${committedJobs.size} have a commit`,
+        );
       }
     }
-    return found;
+    return damages;
   }
 
   /**
@@ -268,9 +279,9 @@ export class Lake {
           : [];
       },
     );
-    const found = await readdir(this.data.rejected);
-    if (String(found.sort()) === String(expectedRejections.sort())) return [];
-    return [`rejected/ holds ${found}, the import reports name ${expectedRejections}`];
+    const rejectedFileNames = await readdir(this.data.rejected);
+    if (String(rejectedFileNames.sort()) === String(expectedRejections.sort())) return [];
+    return [`rejected/ holds ${rejectedFileNames}, the import reports name ${expectedRejections}`];
   }
 
   private objectLocation(): { vaultId: number; parentId: null; userId: number } {

@@ -102,28 +102,28 @@ async function readVcfHeader(text: string): Promise<unknown> {
 /** Runs `work` with a smaller budget; reaching the real one would take a whole disk. */
 async function withBudget<T>(name: BudgetName, value: number, work: () => Promise<T>): Promise<T> {
   const changedBudgets = budgets as unknown as Record<string, number>;
-  const before = changedBudgets[name]!;
+  const valueBefore = changedBudgets[name]!;
   changedBudgets[name] = value;
   try {
     return await work();
   } finally {
-    changedBudgets[name] = before;
+    changedBudgets[name] = valueBefore;
   }
 }
 
 /** Returns a long line between two short ones. */
 const lineBetweenNeighbours = (bytes: number): Buffer => {
-  const all = Buffer.alloc(bytes + 4, 120);
-  all.write('a\n', 0);
-  all.write('\nb', bytes + 2);
-  return all;
+  const content = Buffer.alloc(bytes + 4, 120);
+  content.write('a\n', 0);
+  content.write('\nb', bytes + 2);
+  return content;
 };
 const vcfHeaderLine = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO';
 const columnLineWithSamples = (count: number): string =>
   `${vcfHeaderLine}\tFORMAT\t${Array.from({ length: count }, (_, i) => `s${i}`).join('\t')}\n`;
-const headerLines = (count: number): string =>
+const headerWithLines = (count: number): string =>
   `##fileformat=VCFv4.2\n${'##x=1\n'.repeat(count - 2)}${vcfHeaderLine}\n`;
-const headerBytes = (bytes: number): string => {
+const headerWithBytes = (bytes: number): string => {
   const [first, last] = ['##fileformat=VCFv4.2\n', `${vcfHeaderLine}\n`];
   const fill = bytes - first.length - last.length;
   const longLine = `##x=${'y'.repeat(1_019)}\n`;
@@ -228,8 +228,8 @@ const budgetCases: readonly (readonly [string, BudgetCase])[] = Object.entries({
   },
   'the bytes of a VCF header': {
     budget: 'vcfHeaderBytes',
-    under: () => readVcfHeader(headerBytes(savedBudgets.header)),
-    over: () => readVcfHeader(headerBytes(savedBudgets.header + 2)),
+    under: () => readVcfHeader(headerWithBytes(savedBudgets.header)),
+    over: () => readVcfHeader(headerWithBytes(savedBudgets.header + 2)),
     message:
       /^it.vcf: the VCF header has more than 64 MiB, the most that one may have: remove lines/,
   },
@@ -242,8 +242,8 @@ const budgetCases: readonly (readonly [string, BudgetCase])[] = Object.entries({
   },
   'the lines of a VCF header': {
     budget: 'vcfHeaderLines',
-    under: () => readVcfHeader(headerLines(100_000)),
-    over: () => readVcfHeader(headerLines(100_001)),
+    under: () => readVcfHeader(headerWithLines(100_000)),
+    over: () => readVcfHeader(headerWithLines(100_001)),
     message:
       /^it.vcf: the VCF header has more than 100000 lines, the most that one may have: remove lines/,
   },
@@ -325,9 +325,9 @@ describe('T0: just under passes, just over is named', () => {
     // The least memory growth of several attempts: an attempt may include memory that the garbage collector has not freed yet.
     let growth = Infinity;
     for (let attempt = 0; attempt < 3 && growth >= 200 << 20; attempt++) {
-      const before = process.memoryUsage().rss;
+      const rssBefore = process.memoryUsage().rss;
       await expect((async () => over())()).rejects.toThrow(message);
-      growth = process.memoryUsage().rss - before;
+      growth = process.memoryUsage().rss - rssBefore;
     }
     expect(growth).toBeLessThan(200 << 20);
   });
@@ -338,15 +338,15 @@ describe('T0: just under passes, just over is named', () => {
       object_type: 'file',
       filename: 'a',
     });
-    const upload = String(createdObject.json['upload_url']);
-    await ann.call('PUT', upload, 'x', { authorization: '' });
-    const download = (await ann.get(`/v2/objects/${idOf(createdObject)}/download`)).json[
+    const uploadUrl = String(createdObject.json['upload_url']);
+    await ann.call('PUT', uploadUrl, 'x', { authorization: '' });
+    const downloadUrl = (await ann.get(`/v2/objects/${idOf(createdObject)}/download`)).json[
       'download_url'
     ];
     const secondsLeft = (url: unknown): number =>
       Number(new URL(String(url)).searchParams.get('expires')) * 1000 - Date.now();
-    expect(secondsLeft(upload) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
-    expect(secondsLeft(download) / budgets.objectUrlMs).toBeCloseTo(1, 1);
+    expect(secondsLeft(uploadUrl) / budgets.uploadUrlMs).toBeCloseTo(1, 2);
+    expect(secondsLeft(downloadUrl) / budgets.objectUrlMs).toBeCloseTo(1, 1);
     // The file of an export is kept as long as its download address is valid; test/threats/downloads.slow.test.ts tests this.
     expect(budgets.exportUrlMs).toBe(24 * 3_600_000);
   });
@@ -354,12 +354,12 @@ describe('T0: just under passes, just over is named', () => {
 
 test('T0: the disk keeps its reserve, and the error says that there is no space', async () => {
   const write = async (name: string): Promise<void> => {
-    const to = await createFile(join(folder, name));
+    const writer = await createFile(join(folder, name));
     try {
-      await to.write(Buffer.alloc(10));
-      await to.finish();
+      await writer.write(Buffer.alloc(10));
+      await writer.finish();
     } catch (error) {
-      await to.abort();
+      await writer.abort();
       throw error;
     }
   };
@@ -370,7 +370,7 @@ test('T0: the disk keeps its reserve, and the error says that there is no space'
 });
 
 test('every budget has its case, and something that enforces it (T0)', () => {
-  const here = [
+  const budgetsTestedHere = [
     ...budgetCases.map(([, { budget }]) => budget),
     'diskReserveBytes',
     'exportUrlMs',
@@ -383,14 +383,15 @@ test('every budget has its case, and something that enforces it (T0)', () => {
       .map((name) => readFileSync(join(part, name), 'utf8')),
   );
   for (const name of Object.keys(budgets) as BudgetName[]) {
-    const enforced = sources.some((source) =>
+    const isEnforced = sources.some((source) =>
       new RegExp(`[.']${name}\\b|\\b${name}\\b.*= budgets;`).test(source),
     );
-    expect([name, enforced]).toEqual([name, true]);
+    expect([name, isEnforced]).toEqual([name, true]);
     const otherTest = budgetsTestedElsewhere[name];
-    const proof = otherTest === undefined ? '' : readFileSync(`test/${otherTest}.test.ts`, 'utf8');
-    const isProved = proof.includes('T0') && proof.includes(name);
-    expect([name, here.includes(name) || isProved]).toEqual([name, true]);
+    const proofText =
+      otherTest === undefined ? '' : readFileSync(`test/${otherTest}.test.ts`, 'utf8');
+    const isProved = proofText.includes('T0') && proofText.includes(name);
+    expect([name, budgetsTestedHere.includes(name) || isProved]).toEqual([name, true]);
   }
   // Messages say in words what to change, because the names of budgets mean nothing to a user.
   for (const source of sources) expect(source).not.toMatch(/\(budget /);

@@ -46,11 +46,13 @@ async function fetchDownloadUrl(id: number): Promise<string> {
   return String((await ann.get(`/v2/objects/${id}/download`)).json['download_url']);
 }
 
-async function exportAndDownload(body: object): Promise<{ id: number; done: Answer; url: string }> {
+async function exportAndDownload(
+  body: object,
+): Promise<{ id: number; endedExport: Answer; url: string }> {
   const id = idOf(await ann.post('/v2/dataset_exports', { dataset_id: datasetId, ...body }));
-  const done = await waitForJob(ann, `/v2/dataset_exports/${id}`);
+  const endedExport = await waitForJob(ann, `/v2/dataset_exports/${id}`);
   const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
-  return { id, done, url: String(json['url']) };
+  return { id, endedExport, url: String(json['url']) };
 }
 
 /** Returns the number of stored objects that this process has open. */
@@ -81,7 +83,7 @@ test('D1: no name of an export target or a file makes a file outside the data fo
 });
 
 describe('D3: a CSV export', () => {
-  const csv = async (params: object): Promise<string> =>
+  const exportCsv = async (params: object): Promise<string> =>
     (
       await sendRequest(
         '',
@@ -91,13 +93,13 @@ describe('D3: a CSV export', () => {
     ).text;
 
   test('is exact unless asked', async () => {
-    expect(await csv({})).toBe(
+    expect(await exportCsv({})).toBe(
       'v,n\r\n=1+1,-5\r\n+cmd,6\r\n-2+3,\r\n@SUM(A1),0\r\n\ttab,1\r\n"\rreturn",1\r\nplain,1\r\n',
     );
   });
 
   test('has no formula with csv_safe, and its numbers stay numbers', async () => {
-    const rows = (await csv({ csv_safe: true })).split('\r\n').slice(1, -1);
+    const rows = (await exportCsv({ csv_safe: true })).split('\r\n').slice(1, -1);
     expect(rows).toEqual(["'=1+1,-5", "'+cmd,6", "'-2+3,", "'@SUM(A1),0", "'\ttab,1", `"'\rreturn",1`, 'plain,1']); // prettier-ignore
   });
 
@@ -115,10 +117,10 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
   const { pathname, search } = new URL(await fetchDownloadUrl(id));
   await pollUntil(async () => (await countOpenObjects()) === 0);
   const http = server.app.nest.getHttpServer() as Server;
-  const accepted = new Set<Socket>();
-  const accept = (socket: Socket): void => void accepted.add(socket);
+  const acceptedSockets = new Set<Socket>();
+  const accept = (socket: Socket): void => void acceptedSockets.add(socket);
   http.on('connection', accept);
-  const before = process.memoryUsage().rss;
+  const rssBefore = process.memoryUsage().rss;
   const sockets = Array.from({ length: 400 }, (_, i) => {
     const from = `127.0.2.${1 + (i % 6)}`;
     const socket = connect({ port: server.port, host: '127.0.0.1', localAddress: from });
@@ -126,12 +128,12 @@ test('D6, R4: half-read downloads cost little memory, and their descriptors come
     socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`);
     return socket;
   });
-  const waitingSockets = (): number =>
-    [...accepted].filter((socket) => socket.writableNeedDrain).length;
-  await pollUntil(() => waitingSockets() === sockets.length); // every download now waits for its client
+  const countWaitingSockets = (): number =>
+    [...acceptedSockets].filter((socket) => socket.writableNeedDrain).length;
+  await pollUntil(() => countWaitingSockets() === sockets.length); // every download now waits for its client
   expect(await countOpenObjects()).toBe(sockets.length);
   // Nearly 100 MB of the growth are the connections themselves, because their client ends are in this process too.
-  expect((process.memoryUsage().rss - before) / 2 ** 20).toBeLessThan(200);
+  expect((process.memoryUsage().rss - rssBefore) / 2 ** 20).toBeLessThan(200);
   http.off('connection', accept);
   for (const socket of sockets) socket.destroy();
   await pollUntil(async () => (await countOpenObjects()) === 0);
@@ -144,23 +146,25 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   const oldDownload = await fetchDownloadUrl(id);
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
     server.url + urlSigner(key).sign(method, target, Date.now() + life);
-  const read = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
-  const write = `/v2/uploads/${id}/1?user=${ann.user.id}`;
-  const status = async (method: string, address: string): Promise<number> =>
+  const readPath = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
+  const writePath = `/v2/uploads/${id}/1?user=${ann.user.id}`;
+  const fetchStatus = async (method: string, address: string): Promise<number> =>
     (await sendRequest('', method, address, method === 'PUT' ? 'y' : undefined)).status;
-  expect(await status('GET', sign(server.key, 'GET', read, 60_000))).toBe(200);
-  expect(await status('GET', sign(server.key, 'GET', read, -2_000))).toBe(403);
-  expect(await status('PUT', sign(server.key, 'PUT', write, -2_000))).toBe(403);
-  expect(await status('GET', sign(randomBytes(32), 'GET', read, 60_000))).toBe(403);
-  expect(await status('PUT', sign(randomBytes(32), 'PUT', write, 60_000))).toBe(403);
+  expect(await fetchStatus('GET', sign(server.key, 'GET', readPath, 60_000))).toBe(200);
+  expect(await fetchStatus('GET', sign(server.key, 'GET', readPath, -2_000))).toBe(403);
+  expect(await fetchStatus('PUT', sign(server.key, 'PUT', writePath, -2_000))).toBe(403);
+  expect(await fetchStatus('GET', sign(randomBytes(32), 'GET', readPath, 60_000))).toBe(403);
+  expect(await fetchStatus('PUT', sign(randomBytes(32), 'PUT', writePath, 60_000))).toBe(403);
   expect((await sendRequest('', 'GET', oldDownload)).text).toBe('x');
-  expect(await status('PUT', sign(server.key, 'PUT', write, 60_000))).toBe(200);
+  expect(await fetchStatus('PUT', sign(server.key, 'PUT', writePath, 60_000))).toBe(200);
   // The download address of the replaced content must never serve the new bytes.
-  expect(await status('GET', oldDownload)).toBe(404);
-  const now = await fetchDownloadUrl(id);
-  expect((await sendRequest('', 'GET', now)).text).toBe('y');
+  expect(await fetchStatus('GET', oldDownload)).toBe(404);
+  const newDownload = await fetchDownloadUrl(id);
+  expect((await sendRequest('', 'GET', newDownload)).text).toBe('y');
   await ann.delete(`/v2/objects/${id}`);
-  expect([await status('GET', now), await status('PUT', url)]).toEqual([404, 404]);
+  expect([await fetchStatus('GET', newDownload), await fetchStatus('PUT', url)]).toEqual([
+    404, 404,
+  ]);
 });
 
 test.each([
@@ -185,7 +189,7 @@ test.each([
 });
 
 describe('D12: no file can be had', () => {
-  const files = async (id: number): Promise<readonly string[]> =>
+  const listExportFiles = async (id: number): Promise<readonly string[]> =>
     (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`));
 
   /**
@@ -197,7 +201,7 @@ describe('D12: no file can be had', () => {
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
     const signedUrl = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
     expect((await sendRequest(server.url, 'GET', signedUrl)).status).toBe(404);
-    expect(await files(id)).toEqual([]);
+    expect(await listExportFiles(id)).toEqual([]);
   }
 
   test('of an export that was canceled, wherever it was', async () => {
@@ -206,16 +210,16 @@ describe('D12: no file can be had', () => {
     );
     for (let round = 0; round < 8; round += 1) {
       const body = { dataset_id: id, format: 'json', target_full_path: `Lab:/canceled-${round}` };
-      const job = idOf(await ann.post('/v2/dataset_exports', body));
+      const exportId = idOf(await ann.post('/v2/dataset_exports', body));
       await new Promise((resolve) => setTimeout(resolve, round * 12));
-      await ann.put(`/v2/dataset_exports/${job}/cancel`, {});
-      const endedExport = await waitForJob(ann, `/v2/dataset_exports/${job}`);
+      await ann.put(`/v2/dataset_exports/${exportId}/cancel`, {});
+      const endedExport = await waitForJob(ann, `/v2/dataset_exports/${exportId}`);
       const target = await ann.get(
         `/v2/objects?vault_id=${vaultId}&path=/canceled-${round}.json.gz`,
       );
       if (endedExport.json['status'] === 'completed') continue; // the export completed before it could be canceled
       expect(endedExport.json['status']).toBe('canceled');
-      await expectNone(job);
+      await expectNone(exportId);
       expect(target.json['total']).toBe(0);
     }
   });
@@ -239,8 +243,8 @@ describe('D12: no file can be had', () => {
   });
 
   test('of an export whose day is over, and it is gone with the next sweep', async () => {
-    const { id, done, url } = await exportAndDownload({ format: 'json' });
-    expect(done.json['status']).toBe('completed');
+    const { id, endedExport, url } = await exportAndDownload({ format: 'json' });
+    expect(endedExport.json['status']).toBe('completed');
     const row = await server.catalog.exports.get(id);
     const life = (row?.expiresAt ?? 0) - Date.now();
     expect(life / budgets.exportUrlMs).toBeCloseTo(1, 2);

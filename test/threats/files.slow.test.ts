@@ -30,9 +30,9 @@ const fetchTotalRecords = async (): Promise<unknown> =>
   (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
 
 let randomState = seed;
-const randomBelow = (below: number): number => {
+const randomBelow = (limit: number): number => {
   randomState = (Math.imul(randomState, 1_664_525) + 1_013_904_223) >>> 0;
-  return Math.floor((randomState / 2 ** 32) * below);
+  return Math.floor((randomState / 2 ** 32) * limit);
 };
 
 /** Returns a valid file with a few of its bytes changed, dropped or doubled. */
@@ -54,13 +54,16 @@ const jsonBytes = Buffer.from(
 
 test(`F18: files that damage a parser touch neither the server nor another client (seed ${seed})`, async () => {
   const otherUser = await server.user('ben');
-  const { datasetId: own } = await makeVaultFixture(otherUser, 'Ben');
-  const overController = new AbortController();
-  let askedCount = 0;
-  const second = (async () => {
-    for (; !overController.signal.aborted; askedCount += 1) {
-      const { status, json: found } = await otherUser.post(`/v2/datasets/${own}/data`, {});
-      expect([status, found['total']]).toEqual([200, 2]);
+  const { datasetId: otherDatasetId } = await makeVaultFixture(otherUser, 'Ben');
+  const endController = new AbortController();
+  let queryCount = 0;
+  const otherClient = (async () => {
+    for (; !endController.signal.aborted; queryCount += 1) {
+      const { status, json: answerJson } = await otherUser.post(
+        `/v2/datasets/${otherDatasetId}/data`,
+        {},
+      );
+      expect([status, answerJson['total']]).toEqual([200, 2]);
     }
   })();
   const pid = server.scheduler.status().workerPid;
@@ -82,7 +85,7 @@ test(`F18: files that damage a parser touch neither the server nor another clien
     ['deep.json', Buffer.from(`${'{"a":'.repeat(500_000)}1`)],
   ];
   for (const [name, bytes] of files) {
-    const before = await fetchTotalRecords();
+    const totalBefore = await fetchTotalRecords();
     const endedImport = await importFile(name, bytes);
     const status = endedImport.status === 400 ? 'refused' : endedImport.json['status'];
     expect([name, ['completed', 'failed', 'refused'].includes(String(status))]).toEqual([
@@ -92,19 +95,19 @@ test(`F18: files that damage a parser touch neither the server nor another clien
     if (status === 'failed') {
       // The message must name the file, and the dataset must be unchanged.
       expect(String(endedImport.json['error_message'])).toContain(name.replace(/\..*/, ''));
-      expect(await fetchTotalRecords()).toBe(before);
+      expect(await fetchTotalRecords()).toBe(totalBefore);
     }
   }
-  overController.abort();
-  await second;
-  expect(askedCount).toBeGreaterThan(10);
+  endController.abort();
+  await otherClient;
+  expect(queryCount).toBeGreaterThan(10);
   // The worker process must have survived all files.
   expect(server.scheduler.status().workerPid).toBe(pid);
 });
 
 test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', async () => {
   const zeros = gzipSync(Buffer.alloc(80 << 20), { level: 9 });
-  const before = await fetchTotalRecords();
+  const totalBefore = await fetchTotalRecords();
   for (const [name, bytes, reason] of [
     ['twice.json.gz', gzipSync(gzipSync('{"a":1}\n')), /compressed twice/],
     ['twice.vcf', gzipSync(zeros), /compressed twice/],
@@ -114,7 +117,7 @@ test('F1: a bomb of gzip in gzip, and one of many spaces, end with a reason', as
     expect([name, endedImport.json['status']]).toEqual([name, 'failed']);
     expect(String(endedImport.json['error_message'])).toMatch(reason);
   }
-  expect(await fetchTotalRecords()).toBe(before);
+  expect(await fetchTotalRecords()).toBe(totalBefore);
 });
 
 test.each<readonly [string, Uint8Array, string, RegExp | number]>([
@@ -132,10 +135,11 @@ test.each<readonly [string, Uint8Array, string, RegExp | number]>([
   ['page.vcf', Buffer.from('<html>Not found</html>'), 'failed', /web page|HTML/i],
   ['wide.json', Buffer.from('\ufeff{"a":1}\n', 'utf16le'), 'failed', /UTF-16/],
   ['nul.json', Buffer.from('{"a":1}\n\u0000\u0000\n'), 'failed', /line 2/],
-])('F4: %s is what its bytes say', async (name, bytes, status, more) => {
-  const before = Number(await fetchTotalRecords());
+])('F4: %s is what its bytes say', async (name, bytes, status, expectedDetail) => {
+  const totalBefore = Number(await fetchTotalRecords());
   const endedImport = await importFile(name, bytes);
   expect(endedImport.json['status']).toBe(status);
-  if (typeof more === 'number') expect(Number(await fetchTotalRecords()) - before).toBe(more);
-  else expect(String(endedImport.json['error_message'])).toMatch(more);
+  if (typeof expectedDetail === 'number')
+    expect(Number(await fetchTotalRecords()) - totalBefore).toBe(expectedDetail);
+  else expect(String(endedImport.json['error_message'])).toMatch(expectedDetail);
 });

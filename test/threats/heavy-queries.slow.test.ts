@@ -33,8 +33,8 @@ beforeAll(async () => {
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'd' }));
   const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
   const job = await ann.post('/v2/dataset_imports', body);
-  const done = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
-  expect(done.json['status']).toBe('completed');
+  const endedImport = await waitForJob(ann, `/v2/dataset_imports/${idOf(job)}`);
+  expect(endedImport.json['status']).toBe('completed');
   dataPath = `/v2/datasets/${datasetId}/data`;
 });
 afterAll(() => server.close());
@@ -64,30 +64,30 @@ function hasRunnableThread(): boolean {
 }
 
 test('Q9, W6: light queries are answered during heavy ones, which stop when their clients leave', async () => {
-  const leaving = new AbortController();
+  const clientController = new AbortController();
   let endedCount = 0;
-  const attack = Array.from({ length: 8 }, () =>
+  const heavyAnswers = Array.from({ length: 8 }, () =>
     fetch(server.url + dataPath, {
       method: 'POST',
       headers: { authorization: `Bearer ${ann.token}` },
       body: JSON.stringify(heavyFacetRequest),
-      signal: leaving.signal,
+      signal: clientController.signal,
     })
       .then((answer) => answer.text())
       .catch((error: unknown) => (error as Error).name)
       .finally(() => (endedCount += 1)),
   );
   // The processor time shows whether the heavy queries are running.
-  const before = process.cpuUsage();
-  await pollUntil(() => process.cpuUsage(before).user > 200_000);
+  const usageBefore = process.cpuUsage();
+  await pollUntil(() => process.cpuUsage(usageBefore).user > 200_000);
   for (let i = 0; i < 30; i += 1) {
     const { status, json } = await ann.post(dataPath, { limit: 1, filters: [['i', i * 1_000]] });
     expect([status, json['total']]).toEqual([200, 1]);
   }
   // If light queries shared a queue with the heavy ones, they would have waited for the heavy ones to end.
   expect(endedCount).toBeLessThan(4);
-  leaving.abort();
-  await Promise.all(attack);
+  clientController.abort();
+  await Promise.all(heavyAnswers);
   // If a statement continued after its client left, its threads would be runnable until its time limit. Threads are idle for a moment between
   // two pieces of work, so they have to be idle several times in a row.
   if (process.platform === 'linux') {
@@ -101,9 +101,9 @@ test('Q9: sorting by many fields and an offset beyond the end are answered', asy
   const ordering = ['t', '-i'];
   const deepAnswer = await ann.post(dataPath, { ordering, offset: 100_000_000, limit: 10 });
   expect([deepAnswer.status, deepAnswer.json['results']]).toEqual([200, []]);
-  const sorted = await ann.post(dataPath, {
+  const sortedAnswer = await ann.post(dataPath, {
     ordering: Array.from({ length: 20 }, () => 't'),
     limit: 1,
   });
-  expect(sorted.status).toBe(200);
+  expect(sortedAnswer.status).toBe(200);
 });

@@ -272,16 +272,16 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
     const next = seededRandom(seed);
     for (let i = 0; i < 100; i += 1) {
       const bytes = randomBytes(1 + Math.floor(next() * 200_000));
-      const cuts = Math.floor(next() * 6);
+      const cutCount = Math.floor(next() * 6);
       const { host, get, url } = await openHostAndFetcher(
         respondWithRanges(bytes, (nth, from) =>
-          nth > cuts ? bytes.length : from + Math.floor(next() * (bytes.length - from)),
+          nth > cutCount ? bytes.length : from + Math.floor(next() * (bytes.length - from)),
         ),
       );
-      const { bytes: got, error } = await get(url);
+      const { bytes: fetchedBytes, error } = await get(url);
       expect([seed, i, error]).toEqual([seed, i, undefined]);
-      expect(sha256(got!)).toBe(sha256(bytes));
-      expect(host.connections).toBeLessThanOrEqual(cuts + 1);
+      expect(sha256(fetchedBytes!)).toBe(sha256(bytes));
+      expect(host.connections).toBeLessThanOrEqual(cutCount + 1);
       for (const close of cleanups.splice(0).toReversed()) await close();
     }
   });
@@ -326,13 +326,13 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
   });
 
   test('when the file has changed meanwhile, all of the new one is taken', async () => {
-    const [old, fresh] = [randomBytes(60_000), randomBytes(40_000)];
+    const [oldBytes, newBytes] = [randomBytes(60_000), randomBytes(40_000)];
     const { host, get, url } = await openHostAndFetcher((socket, text, nth) =>
       nth === 1
-        ? respondWithRanges(old, () => 30_000, '"old"')(socket, text, nth)
-        : respondWithRanges(fresh, () => fresh.length, '"new"')(socket, text, nth),
+        ? respondWithRanges(oldBytes, () => 30_000, '"old"')(socket, text, nth)
+        : respondWithRanges(newBytes, () => newBytes.length, '"new"')(socket, text, nth),
     );
-    expect((await get(url)).bytes?.equals(fresh)).toBe(true);
+    expect((await get(url)).bytes?.equals(newBytes)).toBe(true);
     expect(host.requests[1]).toMatch(/^range: bytes=30000-\r$/im);
     expect(host.requests[1]).toMatch(/^if-range: "old"\r$/im);
   });
@@ -416,13 +416,13 @@ describe('N8: a Content-Encoding is removed once', () => {
     const { get, url } = await openHostAndFetcher((socket) =>
       socket.end(httpResponse(body, ['Content-Encoding: gzip'])),
     );
-    const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
+    const md5Of = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
     for (const bytes of [text, body]) {
-      const expected = { bytes: bytes.length, md5: md5(bytes) };
+      const expected = { bytes: bytes.length, md5: md5Of(bytes) };
       expect((await get(url, { expected })).bytes?.equals(text)).toBe(true);
     }
-    const wrong = { bytes: text.length + 1, md5: null };
-    expect((await get(url, { expected: wrong })).error).toMatch(/bytes, not the/);
+    const wrongExpectation = { bytes: text.length + 1, md5: null };
+    expect((await get(url, { expected: wrongExpectation })).error).toMatch(/bytes, not the/);
   });
 
   test('an encoded body that breaks off begins anew', async () => {
@@ -567,24 +567,27 @@ describe('a fetch that nobody wants any more', () => {
       (socket) => void socket.end(responseHead(503, ['Retry-After: 60', 'Content-Length: 0'])),
     ],
   ])('ends at once %s', async (_, script) => {
-    const abort = new AbortController();
+    const abortController = new AbortController();
     const { get, url } = await openHostAndFetcher(
       (socket, text, nth) => {
         script(socket, text, nth);
-        setTimeout(() => abort.abort(), 20);
+        setTimeout(() => abortController.abort(), 20);
       },
       { firstByteMs: 60_000, idleMs: 60_000, totalMs: 60_000, longestPauseMs: 60_000 },
     );
-    expect(await get(url, {}, abort.signal)).toEqual({ error: 'canceled', isLeft: false });
+    expect(await get(url, {}, abortController.signal)).toEqual({
+      error: 'canceled',
+      isLeft: false,
+    });
   });
 
   test('tells how far it is', async () => {
     const bytes = randomBytes(300_000);
     const { get, url } = await openHostAndFetcher((socket) => socket.end(httpResponse(bytes)));
-    const heard: [number, number | null][] = [];
-    await get(url, { report: (at, total) => heard.push([at, total]) });
-    expect(heard.at(-1)).toEqual([300_000, 300_000]);
-    expect(heard.every(([at], i) => at > (heard[i - 1]?.[0] ?? 0))).toBe(true);
+    const reports: [number, number | null][] = [];
+    await get(url, { report: (at, total) => reports.push([at, total]) });
+    expect(reports.at(-1)).toEqual([300_000, 300_000]);
+    expect(reports.every(([at], i) => at > (reports[i - 1]?.[0] ?? 0))).toBe(true);
   });
 });
 

@@ -31,7 +31,7 @@ test('N4: a URL that no manifest may have is refused at creation, and makes no t
     'http://',
     '\u0000',
   ];
-  const before = (await ann.get('/v2/tasks')).json['total'];
+  const taskCountBefore = (await ann.get('/v2/tasks')).json['total'];
   for (const url of urls) {
     for (const file of [{ url }, { url, object_id: null, name: 'a.json' }]) {
       const manifest = { files: [{ url: 'https://example.org/fine.json' }, file] };
@@ -43,5 +43,5 @@ test('N4: a URL that no manifest may have is refused at creation, and makes no t
       expect(answer.text).not.toContain('secret');
     }
   }
-  expect((await ann.get('/v2/tasks')).json['total']).toBe(before);
+  expect((await ann.get('/v2/tasks')).json['total']).toBe(taskCountBefore);
 });

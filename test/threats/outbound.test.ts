@@ -122,9 +122,9 @@ describe('N1: no packet goes to an address that is not public', () => {
   beforeAll(async () => {
     const script = (socket: { end(bytes: Buffer): unknown }): void =>
       void socket.end(httpResponse('{"secret":1}\n'));
-    const first = await startScriptedHost(script, '0.0.0.0');
-    listeners = [first];
-    port = first.port;
+    const host = await startScriptedHost(script, '0.0.0.0');
+    listeners = [host];
+    port = host.port;
   });
   afterAll(async () => {
     for (const listener of listeners) await listener.close();
@@ -163,8 +163,10 @@ describe('N1: no packet goes to an address that is not public', () => {
       expect([host, error]).toEqual([host, 'a.json: address not allowed']);
     }
     // A fetch from the server's own public address is refused too.
-    const public4 = openFetcherOf([], {}, { own: () => ['93.184.216.34'] });
-    expect((await public4.get(`http://93.184.216.34:${port}/`)).error).toMatch(/not allowed$/);
+    const publicFetcher = openFetcherOf([], {}, { own: () => ['93.184.216.34'] });
+    expect((await publicFetcher.get(`http://93.184.216.34:${port}/`)).error).toMatch(
+      /not allowed$/,
+    );
     expect(listeners[0]!.connections).toBe(0);
   });
 
@@ -185,14 +187,14 @@ describe('N1: no packet goes to an address that is not public', () => {
 describe('N2: the address that was checked is the one that is opened', () => {
   test('a name that changes its mind is looked up once, a thousand times over', async () => {
     const insideHost = await openHost((socket) => socket.end(httpResponse('inside')));
-    let lookups = 0;
+    let lookupCount = 0;
     const openedAddresses: string[] = [];
     const { get } = openFetcherOf(
       [],
       { retries: 0, perAccountAndMinute: 10_000 },
       {
         // The name resolves alternately to a public and to a private address.
-        lookup: async () => [lookups++ % 2 === 0 ? '93.184.216.34' : '127.0.0.1'],
+        lookup: async () => [lookupCount++ % 2 === 0 ? '93.184.216.34' : '127.0.0.1'],
         open: (address) => {
           openedAddresses.push(address);
           return connect({ host: '127.0.0.1', port: insideHost.port }); // connects to the inside host, whatever the address
@@ -204,7 +206,7 @@ describe('N2: the address that was checked is the one that is opened', () => {
       // The connection to the public address ends at another address, which the check after connecting finds.
       expect(error).toBe('a.json: address not allowed');
     }
-    expect(lookups).toBe(1_000);
+    expect(lookupCount).toBe(1_000);
     expect([...new Set(openedAddresses)]).toEqual(['93.184.216.34']);
     expect(openedAddresses.length).toBe(500);
     expect(insideHost.requests).toEqual([]);
@@ -231,27 +233,27 @@ describe('N2: the address that was checked is the one that is opened', () => {
 
   test('a name is looked up by the system alone, which never sees an address', async () => {
     await expect(systemNetwork.lookup('localhost')).resolves.toContain('127.0.0.1');
-    const nowhere = systemNetwork.open('localhost', 80);
-    const error = await new Promise<Error>((resolve) => nowhere.once('error', resolve));
+    const socket = systemNetwork.open('localhost', 80);
+    const error = await new Promise<Error>((resolve) => socket.once('error', resolve));
     expect(error.message).toBe('host names are not resolved here');
   });
 
   test('another address of the name is tried when one cannot be reached', async () => {
     const host = await openHost((socket) => socket.end(httpResponse('here')));
-    const tried: string[] = [];
+    const triedAddresses: string[] = [];
     const { get } = openFetcherOf(
       ['127.0.0.0/8'],
       {},
       {
         lookup: async () => ['127.0.0.9', '127.0.0.1'],
         open: (address, port) => {
-          tried.push(address);
+          triedAddresses.push(address);
           return systemNetwork.open(address, address === '127.0.0.9' ? 1 : port);
         },
       },
     );
     expect((await get(`http://two.example:${host.port}/`)).bytes?.toString()).toBe('here');
-    expect(tried).toEqual(['127.0.0.9', '127.0.0.1']);
+    expect(triedAddresses).toEqual(['127.0.0.9', '127.0.0.1']);
   });
 });
 
@@ -277,9 +279,9 @@ describe('N3: a redirect is checked like a manifest', () => {
     ['to nowhere', 'http://', 'redirected to an address that is not allowed'],
   ])('%s', async (_, location, expected) => {
     const insideHost = await openHost((socket) => socket.end(httpResponse('inside')));
-    const to = location.replace('PORT', String(insideHost.port));
+    const redirectUrl = location.replace('PORT', String(insideHost.port));
     const host = await openHost((socket) =>
-      socket.end(responseHead(302, [`Location: ${to}`, 'Content-Length: 0'])),
+      socket.end(responseHead(302, [`Location: ${redirectUrl}`, 'Content-Length: 0'])),
     );
     const { error } = await openFetcherOf([`127.0.0.1:${host.port}`]).get(host.url('/a.json'));
     expect(error).toBe(`a.json: ${expected}`);
@@ -287,46 +289,46 @@ describe('N3: a redirect is checked like a manifest', () => {
   });
 
   test('from https to http is refused, the other way is fine', () => {
-    const to = (from: string, location: string) => () =>
+    const redirect = (from: string, location: string) => () =>
       redirectTarget(new URL(from), location).href;
-    expect(to('https://a.org/x', 'http://a.org/x')).toThrow('from https to http');
-    expect(to('https://a.org/x/y', '../z#part')()).toBe('https://a.org/z');
-    expect(to('http://a.org/x', 'https://b.org/')()).toBe('https://b.org/');
+    expect(redirect('https://a.org/x', 'http://a.org/x')).toThrow('from https to http');
+    expect(redirect('https://a.org/x/y', '../z#part')()).toBe('https://a.org/z');
+    expect(redirect('http://a.org/x', 'https://b.org/')()).toBe('https://b.org/');
   });
 
   test('five are followed, a sixth and a loop are not', async () => {
-    const steps = await openHost((socket, text) => {
+    const stepHost = await openHost((socket, text) => {
       const stepsLeft = Number(/^GET \/(\d+)/.exec(text)?.[1]);
       if (stepsLeft === 0) socket.end(httpResponse('arrived'));
       else socket.end(responseHead(307, [`Location: /${stepsLeft - 1}`, 'Content-Length: 0']));
     });
-    const { get } = openFetcherOf([`127.0.0.1:${steps.port}`]);
-    expect((await get(steps.url('/5'))).bytes?.toString()).toBe('arrived');
-    expect(steps.connections).toBe(6);
-    const manySteps = await get(steps.url('/100'));
+    const { get } = openFetcherOf([`127.0.0.1:${stepHost.port}`]);
+    expect((await get(stepHost.url('/5'))).bytes?.toString()).toBe('arrived');
+    expect(stepHost.connections).toBe(6);
+    const manySteps = await get(stepHost.url('/100'));
     expect(manySteps.error).toBe(
       'a.json: the address redirects more than 5 times, the most that are followed: give the address that it leads to',
     );
-    expect(steps.connections).toBe(12);
+    expect(stepHost.connections).toBe(12);
   });
 
   test('nothing that identifies anybody is sent, to the first host or the next', async () => {
-    const second = await openHost((socket) => socket.end(httpResponse('there')));
-    const first = await openHost((socket) =>
+    const secondHost = await openHost((socket) => socket.end(httpResponse('there')));
+    const firstHost = await openHost((socket) =>
       socket.end(
         responseHead(301, [
-          `Location: ${second.url('/b')}`,
+          `Location: ${secondHost.url('/b')}`,
           'Set-Cookie: a=b; Path=/',
           'Content-Length: 0',
         ]),
       ),
     );
-    const { get } = openFetcherOf([`127.0.0.1:${first.port}`, `127.0.0.1:${second.port}`]);
-    expect((await get(first.url('/a?signature=x'))).bytes?.toString()).toBe('there');
-    for (const text of [...first.requests, ...second.requests]) {
+    const { get } = openFetcherOf([`127.0.0.1:${firstHost.port}`, `127.0.0.1:${secondHost.port}`]);
+    expect((await get(firstHost.url('/a?signature=x'))).bytes?.toString()).toBe('there');
+    for (const text of [...firstHost.requests, ...secondHost.requests]) {
       expect(text).not.toMatch(/^(authorization|cookie|referer|proxy-authorization):/im);
     }
-    expect(second.requests.join()).not.toContain('signature');
+    expect(secondHost.requests.join()).not.toContain('signature');
   });
 });
 
@@ -345,22 +347,22 @@ describe('over TLS', () => {
       'https',
     );
     const allow = [`127.0.0.1:${host.port}`];
-    const trusting = openFetcherOf(allow, {}, { lookup, authorities });
+    const trustingFetcher = openFetcherOf(allow, {}, { lookup, authorities });
     const url = (name: string): string => `https://${name}:${host.port}/a`;
-    expect((await trusting.get(url('files.example'))).bytes?.toString()).toBe('secret');
-    expect((await trusting.get(url('FILES.example.'))).bytes?.toString()).toBe('secret');
-    expect((await trusting.get(url('127.0.0.1'))).bytes?.toString()).toBe('secret');
+    expect((await trustingFetcher.get(url('files.example'))).bytes?.toString()).toBe('secret');
+    expect((await trustingFetcher.get(url('FILES.example.'))).bytes?.toString()).toBe('secret');
+    expect((await trustingFetcher.get(url('127.0.0.1'))).bytes?.toString()).toBe('secret');
     expect(names).toEqual(['files.example', 'files.example', false]);
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    const settingBefore = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
       const error = 'a.json: its certificate is not valid';
-      expect(await trusting.get(url('other.example'))).toEqual({ error, isLeft: false });
-      const doubting = openFetcherOf(allow, {}, { lookup });
-      expect(await doubting.get(url('files.example'))).toEqual({ error, isLeft: false });
+      expect(await trustingFetcher.get(url('other.example'))).toEqual({ error, isLeft: false });
+      const doubtingFetcher = openFetcherOf(allow, {}, { lookup });
+      expect(await doubtingFetcher.get(url('files.example'))).toEqual({ error, isLeft: false });
     } finally {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+      if (settingBefore === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = settingBefore;
     }
     expect(host.requests.length).toBe(3);
   });
@@ -430,7 +432,7 @@ describe('N4: what no URL of a manifest may be', () => {
 test('N5: a proxy in the environment is not asked, not even where Node itself would', async () => {
   const proxy = await openHost((socket) => socket.end(httpResponse('from the proxy')));
   const host = await openHost((socket) => socket.end(httpResponse('from the host')));
-  const at = `http://127.0.0.1:${proxy.port}`;
+  const proxyUrl = `http://127.0.0.1:${proxy.port}`;
   const names = [
     'HTTP_PROXY',
     'http_proxy',
@@ -441,15 +443,15 @@ test('N5: a proxy in the environment is not asked, not even where Node itself wo
   ];
   const env = {
     ...process.env,
-    ...Object.fromEntries(names.map((name) => [name, at])),
+    ...Object.fromEntries(names.map((name) => [name, proxyUrl])),
     NO_PROXY: '',
     NODE_USE_ENV_PROXY: '1',
   };
   const script = `
     import { createTestFetcher } from '${new URL('../scheduler/fetch/host.js', import.meta.url).href}';
-    const made = createTestFetcher(['127.0.0.1:${host.port}', '127.0.0.1:${proxy.port}']);
-    console.log(String((await made.get('${host.url('/a')}')).bytes));
-    made.remove();`;
+    const fetcher = createTestFetcher(['127.0.0.1:${host.port}', '127.0.0.1:${proxy.port}']);
+    console.log(String((await fetcher.get('${host.url('/a')}')).bytes));
+    fetcher.remove();`;
   const args = ['--input-type=module', '-e', script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   expect(stdout.trim()).toBe('from the host');

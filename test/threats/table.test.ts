@@ -22,9 +22,9 @@ test('docs/threats.md has a line for every row that must hold, and no other', ()
 });
 
 test.each(expectedThreats)('%s (%s) says how it stands and which tests prove it', (id) => {
-  const [, , state = '', named = ''] = threatTableRows.find(([cell]) => cell === id) ?? [];
+  const [, , state = '', testsCell = ''] = threatTableRows.find(([cell]) => cell === id) ?? [];
   expect(state).toMatch(/^(held($|[:; ])|not yet: )/);
-  const files = [...named.matchAll(/`([^`]+)`/g)].map(([, file]) => file!);
+  const files = [...testsCell.matchAll(/`([^`]+)`/g)].map(([, file]) => file!);
   if (state.startsWith('held')) expect(files).not.toEqual([]);
   for (const file of files) {
     expect([file, existsSync(file)]).toEqual([file, true]);

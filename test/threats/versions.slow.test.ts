@@ -12,10 +12,10 @@ const recordsPerCommit = 40;
  * field of their commit.
  */
 interface VersionContent {
-  readonly what: string;
+  readonly source: string;
   readonly recordCounts: ReadonlyMap<string, number>;
   readonly total: number;
-  readonly lacking: number;
+  readonly lackingCount: number;
   readonly isWhole: boolean;
   readonly version?: number;
 }
@@ -23,27 +23,27 @@ interface VersionContent {
 type Row = Readonly<Record<string, unknown>>;
 
 function versionContentOf(
-  what: string,
+  source: string,
   rows: readonly Row[],
   total: number,
   isWhole: boolean,
 ): VersionContent {
   const recordCounts = new Map<string, number>();
-  let lacking = 0;
+  let lackingCount = 0;
   for (const row of rows) {
     const commit = String(row['_commit']);
     recordCounts.set(commit, (recordCounts.get(commit) ?? 0) + 1);
     // Every commit adds a field of its own, which a page of its version must contain.
-    if (row[`own_${String(row['w'])}_${String(row['i'])}`] !== row['n']) lacking += 1;
+    if (row[`own_${String(row['w'])}_${String(row['i'])}`] !== row['n']) lackingCount += 1;
   }
-  return { what, recordCounts, total, lacking, isWhole };
+  return { source, recordCounts, total, lackingCount, isWhole };
 }
 
 test('Q8, D11: every page and every export shows exactly one version while imports go on', async () => {
   const datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'busy' }));
   const commitsOfWriter = 6;
   const active = { writers: 3 };
-  const found: VersionContent[] = [];
+  const contents: VersionContent[] = [];
   const commit = async (w: number, i: number): Promise<void> => {
     const records = Array.from({ length: recordsPerCommit }, (_, n) => ({
       w,
@@ -68,7 +68,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
         expect([status, text.slice(0, 300)]).toEqual([200, expect.any(String)]);
         const rows = json['results'] as readonly Row[];
         const total = Number(json['total']);
-        found.push(versionContentOf(`page of ${size}`, rows, total, rows.length === total));
+        contents.push(versionContentOf(`page of ${size}`, rows, total, rows.length === total));
         offset = json['offset'] as number | null;
       }
     }
@@ -78,7 +78,7 @@ test('Q8, D11: every page and every export shows exactly one version while impor
       const body = { limit: 0, facets: { w: { facet_type: 'terms', limit: 0 } } };
       const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);
       const terms = (json['facets'] as Row)['w'] as readonly (readonly [unknown, number])[];
-      const sum = terms.reduce((all, [, count]) => all + count, 0);
+      const sum = terms.reduce((total, [, count]) => total + count, 0);
       expect(sum).toBe(json['total']);
       expect(sum % recordsPerCommit).toBe(0);
     }
@@ -87,14 +87,14 @@ test('Q8, D11: every page and every export shows exactly one version while impor
     for (let count = 0; active.writers > 0 || count < 2; count += 1) {
       const body = { dataset_id: datasetId, format: 'json' };
       const id = idOf(await ann.post('/v2/dataset_exports', body));
-      const done = await waitForJob(ann, `/v2/dataset_exports/${id}`);
-      expect(done.json).toMatchObject({ status: 'completed', error_message: null });
+      const endedExport = await waitForJob(ann, `/v2/dataset_exports/${id}`);
+      expect(endedExport.json).toMatchObject({ status: 'completed', error_message: null });
       const { json } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
       const bytes = Buffer.from(await (await fetch(String(json['url']))).arrayBuffer());
       const rows = gunzipSync(bytes).toString().trim().split('\n').map((line) => JSON.parse(line) as Row); // prettier-ignore
       const version = (await server.catalog.exports.get(id))?.logVersion ?? -1;
-      found.push({ ...versionContentOf('export', rows, rows.length, true), version });
-      expect(done.json['documents_count']).toBe(rows.length);
+      contents.push({ ...versionContentOf('export', rows, rows.length, true), version });
+      expect(endedExport.json['documents_count']).toBe(rows.length);
     }
   };
   const work = [writer(1), writer(2), writer(3), walker(10_000), walker(10_000), walker(70)];
@@ -103,22 +103,29 @@ test('Q8, D11: every page and every export shows exactly one version while impor
   const page = { limit: 10_000, offset: 0 };
   const viewer = { userId: ann.user.id, accountId: ann.user.accountId, role: ann.user.role };
   const { rows } = await server.catalog.commits.list({ viewer, datasetIds: [datasetId] }, page);
-  const order = new Map(rows.map((row) => [String(row.id), row.logVersion]));
-  const versions = [...order.values()].toSorted((a, b) => a - b);
+  const versionByCommitId = new Map(rows.map((row) => [String(row.id), row.logVersion]));
+  const versions = [...versionByCommitId.values()].toSorted((a, b) => a - b);
   const atMost = (version: number): number => versions.filter((one) => one <= version).length;
   expect(rows.length).toBe(1 + 3 * commitsOfWriter);
-  expect(found.filter(({ what }) => what === 'export').length).toBeGreaterThan(1);
-  for (const one of found) {
+  expect(contents.filter(({ source }) => source === 'export').length).toBeGreaterThan(1);
+  for (const one of contents) {
     const shownVersion = JSON.stringify({ ...one, recordCounts: [...one.recordCounts] }).slice(
       0,
       300,
     );
-    expect([shownVersion, one.total % recordsPerCommit, one.lacking]).toEqual([shownVersion, 0, 0]);
-    // `newest` is the version whose number of records equals the page's total: no record on the page may be from a later version, and a
-    // page of the whole version must have all of its records.
-    const newest = versions[one.total / recordsPerCommit - 1] ?? -1;
+    expect([shownVersion, one.total % recordsPerCommit, one.lackingCount]).toEqual([
+      shownVersion,
+      0,
+      0,
+    ]);
+    // `newestVersion` is the version whose number of records equals the page's total: no record on the page may be from a later version,
+    // and a page of the whole version must have all of its records.
+    const newestVersion = versions[one.total / recordsPerCommit - 1] ?? -1;
     for (const [id, count] of one.recordCounts) {
-      expect([shownVersion, (order.get(id) ?? Infinity) <= newest]).toEqual([shownVersion, true]);
+      expect([shownVersion, (versionByCommitId.get(id) ?? Infinity) <= newestVersion]).toEqual([
+        shownVersion,
+        true,
+      ]);
       if (one.isWhole) expect([shownVersion, count]).toEqual([shownVersion, recordsPerCommit]);
     }
     if (one.isWhole)
@@ -142,29 +149,29 @@ test('Q8: a commit that the log has and the catalogue not yet does not show, nor
   const { publish } = server.catalog;
   let go = (): void => undefined;
   const mayGo = new Promise<void>((resolve) => (go = resolve));
-  let linked = (): void => undefined;
-  const isLinked = new Promise<void>((resolve) => (linked = resolve));
+  let signalLinked = (): void => undefined;
+  const whenLinked = new Promise<void>((resolve) => (signalLinked = resolve));
   server.catalog.publish = async (publication) => {
-    linked();
+    signalLinked();
     await mayGo;
     return publish.call(server.catalog, publication);
   };
   try {
-    const second = add({ a: 2, b: 3 });
-    await isLinked;
-    const during = await ann.post(`/v2/datasets/${datasetId}/data`, {
+    const secondImport = add({ a: 2, b: 3 });
+    await whenLinked;
+    const answerDuring = await ann.post(`/v2/datasets/${datasetId}/data`, {
       exclude_fields: ['_id', '_commit'],
     });
-    expect(during.json).toMatchObject({ total: 1, results: [{ a: 1 }] });
+    expect(answerDuring.json).toMatchObject({ total: 1, results: [{ a: 1 }] });
     go();
-    expect((await second).status).toBe(201);
+    expect((await secondImport).status).toBe(201);
   } finally {
     server.catalog.publish = publish;
   }
-  const after = await ann.post(`/v2/datasets/${datasetId}/data`, {
+  const answerAfter = await ann.post(`/v2/datasets/${datasetId}/data`, {
     exclude_fields: ['_id', '_commit'],
   });
-  expect(after.json['results']).toEqual([
+  expect(answerAfter.json['results']).toEqual([
     { a: 1, b: null },
     { a: 2, b: 3 },
   ]);
@@ -181,11 +188,11 @@ test('Q12: a query whose dataset is deleted meanwhile ends on its version or say
         filters: [['t__regexp', 'text .*']],
         facets: { t: { facet_type: 'terms', limit: 0 } },
       });
-    const askedAnswers = Array.from({ length: 12 }, ask);
+    const answers = Array.from({ length: 12 }, ask);
     await new Promise((resolve) => setTimeout(resolve, round * 15));
     const deletionAnswer = await ann.delete(`/v2/datasets/${datasetId}`);
     expect(deletionAnswer.status).toBe(200);
-    for (const { status, json, text } of await Promise.all(askedAnswers)) {
+    for (const { status, json, text } of await Promise.all(answers)) {
       expect([status, text.slice(0, 100)]).toEqual([
         status === 404 ? 404 : 200,
         expect.any(String),

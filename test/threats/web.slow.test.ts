@@ -32,10 +32,10 @@ function openConnection(
   const socketOptions = { port, host: '127.0.0.1', ...(local && { localAddress: local }) };
   const socket = connect(socketOptions, () => socket.write(text));
   const answer = new Promise<string>((resolve) => {
-    let all = '';
-    socket.on('data', (bytes) => (all += bytes.toString()));
-    socket.on('error', () => resolve(all));
-    socket.on('close', () => resolve(all));
+    let received = '';
+    socket.on('data', (bytes) => (received += bytes.toString()));
+    socket.on('error', () => resolve(received));
+    socket.on('close', () => resolve(received));
   });
   return { socket, answer };
 }
@@ -45,18 +45,18 @@ const samplePathOf = (row: OperationRow): string => row.paths[0].replaceAll(/:\w
 
 describe('W2: a connection that is slow', () => {
   // Only the limit on the time for headers is short on this server; the tests send it no complete request.
-  let shortHeaders: TestServer;
+  let shortHeadersServer: TestServer;
   beforeAll(async () => {
-    shortHeaders = await startServer({ limits: { headersMs: 400 } });
+    shortHeadersServer = await startServer({ limits: { headersMs: 400 } });
   });
-  afterAll(() => shortHeaders.close());
+  afterAll(() => shortHeadersServer.close());
 
   test.each([
     ['to begin', ''],
     ['within its headers', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: '],
     ['before its headers end', 'GET / HTTP/1.1\r\nHost: x\r\n'],
   ])('%s is ended', async (_, text) => {
-    const { answer } = openConnection(text, { port: shortHeaders.port });
+    const { answer } = openConnection(text, { port: shortHeadersServer.port });
     expect(await answer).toMatch(/^$|^HTTP\/1\.1 408 /);
   });
 
@@ -67,9 +67,9 @@ describe('W2: a connection that is slow', () => {
     const { pathname, search } = new URL(String(createdObject.json['upload_url']));
     const head = `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc`;
     const http = server.app.nest.getHttpServer() as Server;
-    const accepted = once(http, 'connection') as Promise<[Socket]>;
+    const acceptedConnection = once(http, 'connection') as Promise<[Socket]>;
     const { answer } = openConnection(head);
-    const [socket] = await accepted;
+    const [socket] = await acceptedConnection;
     // The limit is so long that no busy machine reaches it; the test shortens it for the upload that waits.
     await pollUntil(() => socket.timeout === defaultLimits.idleMs);
     socket.setTimeout(1);
@@ -81,16 +81,16 @@ describe('W2: a connection that is slow', () => {
 
 test('W2: a client is answered beside a thousand slow connections from other addresses', async () => {
   const isLinux = process.platform === 'linux'; // other systems have only one loopback address
-  const slow = Array.from({ length: isLinux ? 1_000 : 100 }, (_, i) =>
+  const slowConnections = Array.from({ length: isLinux ? 1_000 : 100 }, (_, i) =>
     openConnection('GET / HTTP/1.1\r\nX-Slow: ', {
       local: isLinux ? `127.0.1.${1 + (i % 8)}` : undefined,
     }),
   );
-  await Promise.all(slow.map(({ socket }) => once(socket, 'connect')));
+  await Promise.all(slowConnections.map(({ socket }) => once(socket, 'connect')));
   for (let i = 0; i < 100; i += 1) {
     expect((await ann.get('/v1/user')).status).toBe(200);
   }
-  for (const { socket } of slow) socket.destroy();
+  for (const { socket } of slowConnections) socket.destroy();
 });
 
 test('W2: requests in one packet are answered in order, and a smuggled one is not taken for a second', async () => {
@@ -110,16 +110,16 @@ test('W2: requests in one packet are answered in order, and a smuggled one is no
     'Content-Length: 4, 5\r\n',
     'Content-Length: 0x4\r\n',
   ]) {
-    const inner = `0\r\n\r\n${requestText('/v1/user')}\r\n`;
-    const smuggled = await openConnection(
-      `POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${inner}`,
+    const smuggledRequest = `0\r\n\r\n${requestText('/v1/user')}\r\n`;
+    const smuggledAnswer = await openConnection(
+      `POST /v2/vaults HTTP/1.1\r\nHost: x\r\n${lengths}\r\n${smuggledRequest}`,
     ).answer;
-    expect([lengths, smuggled.match(/HTTP\/1\.1 \d+/g)]).toEqual([lengths, ['HTTP/1.1 400']]);
+    expect([lengths, smuggledAnswer.match(/HTTP\/1\.1 \d+/g)]).toEqual([lengths, ['HTTP/1.1 400']]);
   }
 });
 
 test('W3: no spelling of any route gives more than the plain one', async () => {
-  const reader = await server.user('reader', { scope: 'read' });
+  const readOnlyUser = await server.user('reader', { scope: 'read' });
   const spellings = (path: string): string[] => [
     path,
     `${path}/`,
@@ -142,17 +142,19 @@ test('W3: no spelling of any route gives more than the plain one', async () => {
     `${path}#/health`,
     `${path}%3f`,
   ];
-  const isPublic = /^\/($|healthz?|readyz|metrics|openapi|docs|join|swagger|v1\/invitations\/accept|v2\/(uploads|downloads)|authorize|\.well-known\/|v1\/auth\/|v1\/oauth2\/)/; // prettier-ignore
-  for (const [id, row] of operationRows.filter(([, { paths }]) => !isPublic.test(paths[0]))) {
+  const publicPathPattern = /^\/($|healthz?|readyz|metrics|openapi|docs|join|swagger|v1\/invitations\/accept|v2\/(uploads|downloads)|authorize|\.well-known\/|v1\/auth\/|v1\/oauth2\/)/; // prettier-ignore
+  for (const [id, row] of operationRows.filter(
+    ([, { paths }]) => !publicPathPattern.test(paths[0]),
+  )) {
     const isRead = row.method === 'GET' || row.method === 'HEAD' || readOnlyPostOperations.has(id);
     for (const spelling of spellings(samplePathOf(row))) {
-      const override = { 'x-http-method-override': 'GET', 'x-original-url': '/health' };
+      const overrideHeaders = { 'x-http-method-override': 'GET', 'x-original-url': '/health' };
       const target = `${server.url}/${spelling.slice(1)}`;
-      const strangerAnswer = await sendRequest('', row.method, target, undefined, override);
+      const strangerAnswer = await sendRequest('', row.method, target, undefined, overrideHeaders);
       expect([id, spelling, strangerAnswer.status >= 400]).toEqual([id, spelling, true]);
       if (isRead) continue;
-      const reading = await reader.call(row.method, target, undefined, override);
-      expect([id, spelling, [403, 404, 405].includes(reading.status)]).toEqual([
+      const readerAnswer = await readOnlyUser.call(row.method, target, undefined, overrideHeaders);
+      expect([id, spelling, [403, 404, 405].includes(readerAnswer.status)]).toEqual([
         id,
         spelling,
         true,
@@ -178,7 +180,7 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
     ['GET', `/v2/tasks/${fixture.taskId}`],
   ];
   const tables = server.catalog as unknown as Record<string, Record<string, unknown>>;
-  let foundTexts = 0;
+  let internalErrorCount = 0;
   for (const table of ['vaults', 'objects', 'datasets', 'fields', 'imports', 'exports', 'tasks']) {
     for (const method of ['get', 'list', 'all', 'update']) {
       const original = tables[table]?.[method];
@@ -193,7 +195,7 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
           for (const [verb, path, body] of paths) {
             const answer = await ann.call(verb, path, body);
             if (answer.status < 500) continue;
-            foundTexts += 1;
+            internalErrorCount += 1;
             expect([answer.status, answer.text]).toEqual([
               500,
               '{"detail":"Internal server error"}',
@@ -205,7 +207,7 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
       }
     }
   }
-  expect(foundTexts).toBeGreaterThan(30);
+  expect(internalErrorCount).toBeGreaterThan(30);
   for (const [, path] of paths.filter(([verb]) => verb === 'GET'))
     expect((await ann.get(path)).status).toBe(200);
 });

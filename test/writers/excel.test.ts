@@ -32,8 +32,8 @@ async function loadWorkbook(bytes: Buffer): Promise<ExcelJS.Workbook> {
   return workbook;
 }
 
-async function openWorkbook(format: string, from: TestDataset, wanted: ExportTestOptions = { request: withoutReservedFields }): Promise<ExcelJS.Workbook> {
-  return loadWorkbook(await writeExport(format, from, wanted));
+async function openWorkbook(format: string, dataset: TestDataset, options: ExportTestOptions = { request: withoutReservedFields }): Promise<ExcelJS.Workbook> {
+  return loadWorkbook(await writeExport(format, dataset, options));
 } // prettier-ignore
 
 /** Returns the values of a sheet, by row; null for a cell without a value. */
@@ -47,7 +47,7 @@ function sheetValues(sheet: ExcelJS.Worksheet | undefined): unknown[][] {
 
 describe('a workbook', () => {
   test('has numbers, dates, booleans and texts as such, under a row of titles, and no formula (D3)', async () => {
-    const from = await writerFixture.writeDataset(
+    const dataset = await writerFixture.writeDataset(
       [column('text', 'string'), column('n', 'long'), column('x', 'double'), column('day', 'date'), column('yes', 'boolean'), listColumn(column('tags', 'string')), column('o', 'object', [column('in', 'integer')])],
       [
         ['=1+1', null, ' spaced '],
@@ -59,7 +59,7 @@ describe('a workbook', () => {
         [{ in: 7 }, null, { in: -1 }],
       ],
     ); // prettier-ignore
-    const sheet = (await openWorkbook('excel', from)).getWorksheet('records');
+    const sheet = (await openWorkbook('excel', dataset)).getWorksheet('records');
     expect(sheetValues(sheet)).toEqual([
       ['text', 'n', 'x', 'day', 'yes', 'tags', 'o.in'],
       ['=1+1', 9007199254740991, 0.1, new Date('2023-11-14T22:13:20.123Z'), true, '["a",null]', 7],
@@ -75,32 +75,33 @@ describe('a workbook', () => {
 
   test('has every text that JSON can have, but for what XML forbids, which is escaped', async () => {
     const texts = ['<&>"\'', 'a\tb\nc', ' ', '', 'x  y', '雪😀', 'a_b_x', '\u00a0', ']]>'];
-    const escaped: readonly (readonly [string, string])[] = [
+    const escapedTexts: readonly (readonly [string, string])[] = [
       ['a\u0000b', 'a_x0000_b'],
       ['\r\n', '_x000D_\n'],
       ['_x0041_', '_x005F_x0041_'],
       ['\uffff\ufffe', '_xFFFF__xFFFE_'],
     ];
-    const all = [...texts, ...escaped.map(([text]) => text)];
-    const from = await writerFixture.writeDataset([column('t', 'string')], [all]);
-    const bytes = await writeExport('excel', from, { request: withoutReservedFields });
-    const found = sheetValues((await loadWorkbook(bytes)).getWorksheet('records'))
+    const allTexts = [...texts, ...escapedTexts.map(([text]) => text)];
+    const dataset = await writerFixture.writeDataset([column('t', 'string')], [allTexts]);
+    const bytes = await writeExport('excel', dataset, { request: withoutReservedFields });
+    const foundTexts = sheetValues((await loadWorkbook(bytes)).getWorksheet('records'))
       .slice(1)
       .flat();
     // The expected texts allow both forms, because readers of Excel files differ in whether they decode escapes.
-    const wanted = [...texts, ...escaped.map(([, text]) => text)];
-    for (const [i, text] of found.entries()) expect([all[i], wanted[i]]).toContain(text ?? ''); // the reader returns no value for an empty text
-    expect(found).toHaveLength(all.length);
+    const expectedTexts = [...texts, ...escapedTexts.map(([, text]) => text)];
+    for (const [i, text] of foundTexts.entries())
+      expect([allTexts[i], expectedTexts[i]]).toContain(text ?? ''); // the reader returns no value for an empty text
+    expect(foundTexts).toHaveLength(allTexts.length);
   });
 
   test('has texts of 32,767 characters, and warns of those that it cuts (D4)', async () => {
     const edge = `${'a'.repeat(32_766)}😀b`;
     const values = ['a'.repeat(32_767), 'é'.repeat(40_000), edge, 'short'];
-    const from = await writerFixture.writeDataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
+    const dataset = await writerFixture.writeDataset([column('n', 'long'), column('t', 'text')], [[1n, 2n, 3n, 4n], values]); // prettier-ignore
     const warnings: FileWarning[] = [];
-    const bytes = await writeExport('excel', from, { request: withoutReservedFields }, warnings);
-    const found = sheetValues((await loadWorkbook(bytes)).getWorksheet('records')).slice(1);
-    expect(found.map(([, text]) => text)).toEqual([
+    const bytes = await writeExport('excel', dataset, { request: withoutReservedFields }, warnings);
+    const foundRows = sheetValues((await loadWorkbook(bytes)).getWorksheet('records')).slice(1);
+    expect(foundRows.map(([, text]) => text)).toEqual([
       values[0],
       'é'.repeat(32_767),
       'a'.repeat(32_766),
@@ -113,12 +114,12 @@ describe('a workbook', () => {
 
   test('goes on in another sheet where one is full (D4)', async () => {
     const numbers = Array.from({ length: 2_345 }, (_, i) => BigInt(i));
-    const from = await writerFixture.writeDataset([column('n', 'long')], [numbers]);
+    const dataset = await writerFixture.writeDataset([column('n', 'long')], [numbers]);
     for (const size of [1, 700, 1_000, 2_345, 2_346]) {
-      const some = size === 1 ? { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } } : from; // prettier-ignore
+      const usedDataset = size === 1 ? { ...dataset, snapshot: { ...dataset.snapshot, segments: [], rows: 0 } } : dataset; // prettier-ignore
       const writer = createExcelWriter({ format: 'excel', description: '' }, size);
       const workbook = await loadWorkbook(
-        await writeExport(writer, some, { request: withoutReservedFields }),
+        await writeExport(writer, usedDataset, { request: withoutReservedFields }),
       );
       const sheets = workbook.worksheets.slice(0, -1);
       const count = size === 1 ? 1 : Math.ceil(numbers.length / size);
@@ -136,27 +137,27 @@ describe('a workbook', () => {
   });
 
   test('names where its records come from', async () => {
-    const from = await writerFixture.writeDataset([column('n', 'long')], [[1n]]);
-    const workbook = await openWorkbook('excel', from);
+    const dataset = await writerFixture.writeDataset([column('n', 'long')], [[1n]]);
+    const workbook = await openWorkbook('excel', dataset);
     expect(sheetValues(workbook.getWorksheet('provenance'))).toEqual(
       Object.entries(provenance).map(([key, value]) => [key, JSON.stringify(value)]),
     );
   });
 
   test('cannot have more columns than a sheet (D4)', async () => {
-    const from = await writerFixture.writeDataset([listColumn(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
+    const dataset = await writerFixture.writeDataset([listColumn(column('l', 'long'))], [[Array.from({ length: 16_385 }, () => 1n)]]); // prettier-ignore
     await expect(
-      writeExport('excel-expand', from, { request: withoutReservedFields }),
+      writeExport('excel-expand', dataset, { request: withoutReservedFields }),
     ).rejects.toMatchObject({
       code: 'invalid',
       fields: { params: [expect.stringContaining('16385 columns')] },
     });
-    expect((await writeExport('csv-expand', from, { request: withoutReservedFields })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
+    expect((await writeExport('csv-expand', dataset, { request: withoutReservedFields })).toString().split('\r\n')[0]).toMatch(/l\.16384$/); // prettier-ignore
   });
 });
 
 test('lists become columns, as many as the longest has elements', async () => {
-  const from = await writerFixture.writeDataset(
+  const dataset = await writerFixture.writeDataset(
     [listColumn(column('b', 'long')), column('o', 'object', [listColumn(column('t', 'string'))]), listColumn(column('p', 'object', [column('x', 'double'), column('y', 'string')])), listColumn(column('e', 'string'))],
     [
       [[1n, null, 3n], null, []],
@@ -167,14 +168,16 @@ test('lists become columns, as many as the longest has elements', async () => {
   ); // prettier-ignore
   const titles = ['b.0', 'b.1', 'b.2', 'o.t.0', 'o.t.1', 'p.0', 'p.1', 'e.0'];
   expect(
-    (await writeExport('csv-expand', from, { request: withoutReservedFields })).toString(),
+    (await writeExport('csv-expand', dataset, { request: withoutReservedFields })).toString(),
   ).toBe(
     `${titles.join(',')}\r\n` +
       '1,,3,"a,b",,"{""x"":0.5,""y"":""q""}",,\r\n' +
       ',,,,,{},,\r\n' +
       ',,,"",=x,,,\r\n',
   );
-  expect(sheetValues((await openWorkbook('excel-expand', from)).getWorksheet('records'))).toEqual([
+  expect(
+    sheetValues((await openWorkbook('excel-expand', dataset)).getWorksheet('records')),
+  ).toEqual([
     titles,
     [1, null, 3, 'a,b', null, '{"x":0.5,"y":"q"}', null, null],
     [null, null, null, null, null, '{}', null, null],
@@ -191,24 +194,26 @@ test(`random lists are in the cells of their elements (STRANDLAKE_SEED=${seed})`
     const style = randomDistribution(next);
     return Array.from({ length: 900 }, (_, row) => randomValue(next, each, style, row));
   });
-  const from = await writerFixture.writeDataset(columns, values);
+  const dataset = await writerFixture.writeDataset(columns, values);
   const records = (
-    await readNaiveTexts(writerFixture.engineFixture, from, {
+    await readNaiveTexts(writerFixture.engineFixture, dataset, {
       ...wholeRequest,
       ...withoutReservedFields,
     })
   ).map((text) => parseJson(text) as Record<string, readonly Value[] | null>);
-  const longest = columns.map(({ name }) => Math.max(1, ...records.map((record) => record[name]?.length ?? 0))); // prettier-ignore
+  const longestLengths = columns.map(({ name }) => Math.max(1, ...records.map((record) => record[name]?.length ?? 0))); // prettier-ignore
   const [titles, ...rows] = sheetValues(
-    (await openWorkbook('excel-expand', from)).getWorksheet('records'),
+    (await openWorkbook('excel-expand', dataset)).getWorksheet('records'),
   );
-  expect(titles).toEqual(columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => `${name}.${n}`))); // prettier-ignore
-  const isThere = rows.map((row) => row.map((cell) => cell !== null));
+  expect(titles).toEqual(columns.flatMap(({ name }, i) => Array.from({ length: longestLengths[i]! }, (_, n) => `${name}.${n}`))); // prettier-ignore
+  const isPresent = rows.map((row) => row.map((cell) => cell !== null));
   // exceljs returns null for an empty text, so the expected records have null.
-  const wanted = records.map((record) =>
-    columns.flatMap(({ name }, i) => Array.from({ length: longest[i]! }, (_, n) => (record[name]?.[n] ?? '') !== '')),
+  const expectedPresence = records.map((record) =>
+    columns.flatMap(({ name }, i) => Array.from({ length: longestLengths[i]! }, (_, n) => (record[name]?.[n] ?? '') !== '')),
   ); // prettier-ignore
-  expect(isThere.slice(0, wanted.length)).toEqual(wanted.slice(0, isThere.length));
+  expect(isPresent.slice(0, expectedPresence.length)).toEqual(
+    expectedPresence.slice(0, isPresent.length),
+  );
 });
 
 const hasOpenpyxl = ((): boolean => {
@@ -222,20 +227,20 @@ const hasOpenpyxl = ((): boolean => {
 
 /** This test runs only if Python has openpyxl. */
 (hasOpenpyxl ? test : test.skip)('openpyxl reads the same values', async () => {
-  const from = await writerFixture.writeDataset(
+  const dataset = await writerFixture.writeDataset(
     [column('t', 'string'), column('n', 'long'), column('d', 'date'), column('b', 'boolean')],
     [['=1+1', '<a&b>', null], [1n, 2n ** 60n, null], [0n, 1_699_920_000_000_000n, null], [true, false, null]],
   ); // prettier-ignore
   const path = writerFixture.newFilePath('read.xlsx');
-  writeFileSync(path, await writeExport('excel', from, { request: withoutReservedFields }));
+  writeFileSync(path, await writeExport('excel', dataset, { request: withoutReservedFields }));
   const script = `
 import json, sys, openpyxl
 book = openpyxl.load_workbook(sys.argv[1], read_only=False)
 sheet = book["records"]
 rows = [[cell if isinstance(cell, (str, int, bool, type(None))) else cell.isoformat() for cell in row] for row in sheet.iter_rows(values_only=True)]
 print(json.dumps([rows, [cell.data_type for cell in sheet[2]], sheet.freeze_panes, sheet.auto_filter.ref]))`;
-  const found: unknown = JSON.parse(execFileSync('python3', ['-c', script, path]).toString());
-  expect(found).toEqual([
+  const foundValues: unknown = JSON.parse(execFileSync('python3', ['-c', script, path]).toString());
+  expect(foundValues).toEqual([
     [['t', 'n', 'd', 'b'], ['=1+1', 1, '1970-01-01T00:00:00', true], ['<a&b>', '1152921504606846976', '2023-11-14T00:00:00', false]],
     ['s', 'n', 'd', 'b'],
     'A2',

@@ -61,10 +61,10 @@ function parseCells(text: string, delimiter: string, lineEnd: string): (string |
   );
   for (let at = 0; at < text.length; at = cell.lastIndex) {
     cell.lastIndex = at;
-    const found = cell.exec(text);
-    if (found === null) throw new Error(`no cell at ${at}: ${text.slice(at, at + 40)}`);
-    row.push(found[1] !== undefined ? found[1].replaceAll('""', '"') : found[2] || null);
-    if (found[3] === lineEnd) rows.push(row.splice(0));
+    const match = cell.exec(text);
+    if (match === null) throw new Error(`no cell at ${at}: ${text.slice(at, at + 40)}`);
+    row.push(match[1] !== undefined ? match[1].replaceAll('""', '"') : match[2] || null);
+    if (match[3] === lineEnd) rows.push(row.splice(0));
   }
   if (row.length > 0) throw new Error('the last line does not end');
   return rows;
@@ -123,29 +123,36 @@ test(`every format reproduces random records (STRANDLAKE_SEED=${seed})`, async (
     // The whole text is compared and not its lines, because random values of JSON columns contain line ends.
     const json = gunzipSync(await writeExport('json', from)).toString();
     expect(json).toBe(texts.map((text) => `${text}\n`).join(''));
-    const { projection, rows: raw } = await readRecordsBySql(
+    const { projection, rows: sqlRows } = await readRecordsBySql(
       writerFixture.engineFixture,
       from,
       wholeRequest,
     );
-    const all = projection.map((each) => each.column);
-    expect(await readParquetByDuckdb(await writeExport('parquet', from), all)).toEqual(texts);
+    const allColumns = projection.map((each) => each.column);
+    expect(await readParquetByDuckdb(await writeExport('parquet', from), allColumns)).toEqual(
+      texts,
+    );
     expect(
-      await readParquetByDuckdb(await writeExport('parquet', from, { bySegment: true }), all),
+      await readParquetByDuckdb(
+        await writeExport('parquet', from, { bySegment: true }),
+        allColumns,
+      ),
     ).toEqual(texts);
     const table = tableFromIPC(await writeExport('arrow', from));
-    expect(table.schema.fields.map(({ name }) => name)).toEqual(all.map(({ name }) => name));
-    async function* groups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
+    expect(table.schema.fields.map(({ name }) => name)).toEqual(allColumns.map(({ name }) => name));
+    async function* encodeGroups(): AsyncGenerator<ReturnType<typeof encodeRowGroup>> {
       for (const batch of table.batches)
-        yield encodeRowGroup(parquetColumnsWithoutReserved(all), batch);
+        yield encodeRowGroup(parquetColumnsWithoutReserved(allColumns), batch);
     }
     expect(
       await readParquetByDuckdb(
-        await concatPieces(joinRowGroups(parquetColumnsWithoutReserved(all), groups(), 'test')),
-        all,
+        await concatPieces(
+          joinRowGroups(parquetColumnsWithoutReserved(allColumns), encodeGroups(), 'test'),
+        ),
+        allColumns,
       ),
     ).toEqual(texts);
-    const cells = raw.map((row) => all.flatMap((each, i) => naiveCells(each, row[i])));
+    const cells = sqlRows.map((row) => allColumns.flatMap((each, i) => naiveCells(each, row[i])));
     const csv = (await writeExport('csv', from)).toString();
     expect(parseCells(csv, ',', '\r\n').slice(1)).toEqual(cells);
     expect(parse(csv, { relaxColumnCount: false }).slice(1)).toEqual(cells.map((row) => row.map((cell) => cell ?? ''))); // prettier-ignore
@@ -167,28 +174,31 @@ test(`Parquet has the row groups of whole segments as they are stored (STRANDLAK
   }); // prettier-ignore
   const from = await writerFixture.writeDataset(columns, values);
   const request = { excludeFields: [['_commit'], [columns[1]!.name]] };
-  const excluded = ['_commit', columns[1]!.physical];
+  const excludedNames = ['_commit', columns[1]!.physical];
   const isExcluded = (path: string): boolean =>
-    excluded.some((name) => path === name || path.startsWith(`${name}, `));
-  const described = async (
+    excludedNames.some((name) => path === name || path.startsWith(`${name}, `));
+  const describeChunks = async (
     paths: readonly string[],
     isKept: (path: string) => boolean,
   ): Promise<readonly string[]> => {
     const sql = `SELECT path_in_schema, type, row_group_num_rows, num_values, encodings, compression, stats_null_count, total_compressed_size, total_uncompressed_size,
       CASE WHEN length(stats_min_value) < 64 AND length(stats_max_value) < 64 THEN [stats_min_value, stats_max_value] END FROM parquet_metadata($1) ORDER BY ALL`; // prettier-ignore
-    const all: string[] = [];
+    const lines: string[] = [];
     for (const path of paths)
-      all.push(...(await writerFixture.engineFixture.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).filter(([name]) => isKept(String(name))).map(String)); // prettier-ignore
-    return all.sort();
+      lines.push(...(await writerFixture.engineFixture.engine.sql.engine.run(sql, [{ type: 'string', value: [path] }])).filter(([name]) => isKept(String(name))).map(String)); // prettier-ignore
+    return lines.sort();
   };
   const path = writerFixture.newFilePath('copied.parquet');
   writeFileSync(path, await writeExport('parquet', from, { request, bySegment: true }));
-  const stored = await described(from.snapshot.files.slice(1), (path) => !isExcluded(path));
-  expect(await described([path], () => true)).toEqual(stored);
-  const cut = await writeExport('parquet', from, { request });
+  const storedDescription = await describeChunks(
+    from.snapshot.files.slice(1),
+    (path) => !isExcluded(path),
+  );
+  expect(await describeChunks([path], () => true)).toEqual(storedDescription);
+  const cutFile = await writeExport('parquet', from, { request });
   const { projection } = fileContextOf(from, { request });
-  const all = projection.map((each) => each.column);
-  expect(await readParquetByDuckdb(await writeExport('parquet', from, { request, bySegment: true }), all)).toEqual(await readParquetByDuckdb(cut, all)); // prettier-ignore
+  const allColumns = projection.map((each) => each.column);
+  expect(await readParquetByDuckdb(await writeExport('parquet', from, { request, bySegment: true }), allColumns)).toEqual(await readParquetByDuckdb(cutFile, allColumns)); // prettier-ignore
 });
 
 test('values have the same representation in every format', async () => {
@@ -215,10 +225,11 @@ test('longs around the limits of doubles are exact, whatever stands beside them'
   const limits = [2n ** 52n, 2n ** 53n, 2n ** 54n, 2n ** 63n - 9n];
   for (const limit of [...limits, ...limits.map((each) => -each)]) {
     const values = Array.from({ length: 16 }, (_, i) => limit + BigInt(i) - 8n);
-    for (const some of [values, values.toReversed(), [values[1]!, values[12]!, -5n, 3n]]) {
-      const from = await writerFixture.writeDataset([column('n', 'long')], [some]);
+    for (const orderedValues of [values, values.toReversed(), [values[1]!, values[12]!, -5n, 3n]]) {
+      const from = await writerFixture.writeDataset([column('n', 'long')], [orderedValues]);
       const request = { fields: [['n']] };
-      expect((await writeExport('csv', from, { request })).toString()).toBe(`n\r\n${some.map((value) => `${value}\r\n`).join('')}`); // prettier-ignore
+      const expectedLines = orderedValues.map((value) => `${value}\r\n`);
+      expect((await writeExport('csv', from, { request })).toString()).toBe(`n\r\n${expectedLines.join('')}`); // prettier-ignore
     }
   }
 });
@@ -227,40 +238,41 @@ test('a file without records is valid', async () => {
   const from: TestDataset = {
     ...(await writerFixture.writeDataset([column('a', 'string')], [['x']])),
   };
-  const empty = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
-  expect(gunzipSync(await writeExport('json', empty))).toHaveLength(0);
-  expect((await writeExport('csv', empty)).toString()).toBe('_id,_commit,a\r\n');
-  expect((await writeExport('tsv', empty)).toString()).toBe('_id\t_commit\ta\n');
-  expect(await readParquetByDuckdb(await writeExport('parquet', empty), [])).toEqual([]);
-  const table = tableFromIPC(await writeExport('arrow', empty));
+  const emptyDataset = { ...from, snapshot: { ...from.snapshot, segments: [], rows: 0 } };
+  expect(gunzipSync(await writeExport('json', emptyDataset))).toHaveLength(0);
+  expect((await writeExport('csv', emptyDataset)).toString()).toBe('_id,_commit,a\r\n');
+  expect((await writeExport('tsv', emptyDataset)).toString()).toBe('_id\t_commit\ta\n');
+  expect(await readParquetByDuckdb(await writeExport('parquet', emptyDataset), [])).toEqual([]);
+  const table = tableFromIPC(await writeExport('arrow', emptyDataset));
   expect([table.numRows, table.schema.fields.map(({ name }) => name)]).toEqual([0, ['_id', '_commit', 'a']]); // prettier-ignore
 });
 
 test('fields without values are null, and Parquet needs at least one field', async () => {
   const from = await writerFixture.writeDataset([column('a', 'string')], [['x', 'y']]);
   const fields = [...from.fields, { ...from.fields[0]!, name: 'later', path: ['later'], title: 'later', dataType: 'long' as const }]; // prettier-ignore
-  const more = { ...from, fields };
+  const datasetWithField = { ...from, fields };
   const request = { fields: [['a'], ['later']] };
-  expect(textLines(gunzipSync(await writeExport('json', more, { request })))[0]).toBe(
+  expect(textLines(gunzipSync(await writeExport('json', datasetWithField, { request })))[0]).toBe(
     '{"a":"x","later":null}',
   );
-  expect((await writeExport('csv', more, { request })).toString()).toBe('a,later\r\nx,\r\ny,\r\n');
+  expect((await writeExport('csv', datasetWithField, { request })).toString()).toBe(
+    'a,later\r\nx,\r\ny,\r\n',
+  );
   const columns = [column('a', 'string'), column('later', 'long')];
-  expect(await readParquetByDuckdb(await writeExport('parquet', more, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
-  const none = { excludeFields: [['_id'], ['_commit'], ['a']] };
-  expect(textLines(gunzipSync(await writeExport('json', from, { request: none })))).toEqual([
-    '{}',
-    '{}',
-  ]);
-  await expect(writeExport('parquet', from, { request: none })).rejects.toThrow(
+  expect(await readParquetByDuckdb(await writeExport('parquet', datasetWithField, { request }), columns)).toEqual(['{"a":"x","later":null}', '{"a":"y","later":null}']); // prettier-ignore
+  const requestWithoutFields = { excludeFields: [['_id'], ['_commit'], ['a']] };
+  expect(
+    textLines(gunzipSync(await writeExport('json', from, { request: requestWithoutFields }))),
+  ).toEqual(['{}', '{}']);
+  await expect(writeExport('parquet', from, { request: requestWithoutFields })).rejects.toThrow(
     'at least one field',
   );
 });
 
 test.each(['csv', 'tsv'])('%s-gz is the same file, compressed', async (format) => {
   const from = await writerFixture.writeDataset([column('a', 'string')], [['x', 'y, z', null]]);
-  const empty = await writerFixture.writeDataset([column('a', 'string')], [[]]);
-  for (const dataset of [from, empty]) {
+  const emptyDataset = await writerFixture.writeDataset([column('a', 'string')], [[]]);
+  for (const dataset of [from, emptyDataset]) {
     const plain = await writeExport(format, dataset);
     expect(gunzipSync(await writeExport(`${format}-gz`, dataset))).toEqual(plain);
   }

@@ -35,11 +35,11 @@ export interface ExportTestOptions {
 export class WriterFixture {
   readonly engineFixture: EngineFixture;
   readonly folder: string;
-  #last = 0;
+  #lastNumber = 0;
 
-  private constructor(bench: EngineFixture) {
-    this.engineFixture = bench;
-    this.folder = join(bench.folder, 'datasets', 'own');
+  private constructor(engineFixture: EngineFixture) {
+    this.engineFixture = engineFixture;
+    this.folder = join(engineFixture.folder, 'datasets', 'own');
     mkdirSync(this.folder, { recursive: true });
   }
 
@@ -52,7 +52,7 @@ export class WriterFixture {
   }
 
   newFilePath(name: string): string {
-    return join(this.folder, `${++this.#last}-${name}`);
+    return join(this.folder, `${++this.#lastNumber}-${name}`);
   }
 
   /** Creates a dataset of two segments with the given values, by column. */
@@ -60,7 +60,7 @@ export class WriterFixture {
     columns: Columns,
     values: readonly (readonly Value[])[],
   ): Promise<TestDataset> {
-    const id = ++this.#last;
+    const id = ++this.#lastNumber;
     const files = [this.newFilePath('schema.parquet')];
     writeFileSync(files[0]!, encodeSchemaFile(columns));
     const segments = [];
@@ -68,8 +68,8 @@ export class WriterFixture {
     const middle = Math.ceil(rows / 2);
     for (const [from, to] of [[0, middle] as const, [middle, rows] as const]) {
       if (from === to) continue;
-      const some = values.map((each) => each.slice(from, to));
-      const data = batchOf(columns, some, to - from, BigInt(id));
+      const segmentValues = values.map((each) => each.slice(from, to));
+      const data = batchOf(columns, segmentValues, to - from, BigInt(id));
       const path = this.newFilePath('segment.parquet');
       segments.push(await writeSegment({ columns, data, rows: to - from }, path));
       files.push(path);
@@ -92,23 +92,23 @@ export function fileContextOf(
 /** Exports a dataset in parts of 700 records, or of one segment each; appends the writer's warnings to `warnings`. */
 export async function writeExport(
   format: string | Writer,
-  from: TestDataset,
-  wanted: ExportTestOptions = {},
+  dataset: TestDataset,
+  options: ExportTestOptions = {},
   warnings: FileWarning[] = [],
 ): Promise<Buffer> {
   const writer = typeof format === 'string' ? writerNamed(format)! : format;
-  const { snapshot } = from;
-  const plain = fileContextOf(from, wanted);
+  const { snapshot } = dataset;
+  const baseContext = fileContextOf(dataset, options);
   const files = snapshot.files.slice(1).map((path) => ({ path: realpathSync(path) }));
   const refs = snapshot.segments.flatMap(({ rows }, segment) => Array.from({ length: rows }, (_, row) => [segment, row])); // prettier-ignore
-  const every = Int32Array.from(refs.flat());
-  const longest = writer.expandsLists === true ? maxListLengths({ files, rows: every, projection: plain.projection }) : null; // prettier-ignore
-  const context = { ...plain, longest };
+  const allRefs = Int32Array.from(refs.flat());
+  const longest = writer.expandsLists === true ? maxListLengths({ files, rows: allRefs, projection: baseContext.projection }) : null; // prettier-ignore
+  const context = { ...baseContext, longest };
   async function* parts(): AsyncGenerator<unknown> {
     const ends = snapshot.segments.map((_, i) => snapshot.segments.slice(0, i + 1).reduce((sum, { rows }) => sum + rows, 0)); // prettier-ignore
-    const next = (at: number): number => wanted.bySegment === true ? ends.find((end) => end > at)! : at + 700; // prettier-ignore
-    for (let at = 0; at < refs.length; at = next(at)) {
-      const rows = Int32Array.from(refs.slice(at, next(at)).flat());
+    const nextStart = (at: number): number => options.bySegment === true ? ends.find((end) => end > at)! : at + 700; // prettier-ignore
+    for (let at = 0; at < refs.length; at = nextStart(at)) {
+      const rows = Int32Array.from(refs.slice(at, nextStart(at)).flat());
       const job = { format: writer.format, context, files, rows, first: at, annotation: null };
       // The part is cloned, because the product sends parts between threads.
       yield structuredClone(encodePart(structuredClone(job), writer).part);

@@ -12,9 +12,9 @@ test(`the checksum of pieces is that of the whole (STRANDLAKE_SEED=${seed})`, ()
   const next = seededRandom(seed);
   for (let round = 0; round < 200; round++) {
     const whole = Uint8Array.from({ length: Math.floor(next() ** 3 * 5_000) }, () => Math.floor(next() * 256)); // prettier-ignore
-    const cut = Math.floor(next() * (whole.length + 1));
-    const [first, second] = [whole.subarray(0, cut), whole.subarray(cut)];
-    expect(combineCrc32(crc32(first), crc32(second), second.length)).toBe(crc32(whole));
+    const cutAt = Math.floor(next() * (whole.length + 1));
+    const [firstPart, secondPart] = [whole.subarray(0, cutAt), whole.subarray(cutAt)];
+    expect(combineCrc32(crc32(firstPart), crc32(secondPart), secondPart.length)).toBe(crc32(whole));
   }
 });
 
@@ -24,11 +24,11 @@ test('pieces after one another are one deflate stream', () => {
   zip.beginEntry('x');
   const stream = Buffer.concat(texts.map((text) => zip.addPiece(deflateBlock(Buffer.from(text)))));
   const end = zip.endEntry();
-  const all = inflateRawSync(Buffer.concat([stream, end.subarray(0, -16)]));
-  expect(all.toString()).toBe(texts.join(''));
+  const inflatedBytes = inflateRawSync(Buffer.concat([stream, end.subarray(0, -16)]));
+  expect(inflatedBytes.toString()).toBe(texts.join(''));
 });
 
-const testWithPython = ((): boolean => {
+const hasPython = ((): boolean => {
   try {
     execFileSync('python3', ['-c', 'import zipfile'], { stdio: 'ignore' });
     return true;
@@ -38,7 +38,7 @@ const testWithPython = ((): boolean => {
 })();
 
 /** Python's zipfile is the independent implementation that reads the files. */
-(testWithPython ? test : test.skip)(
+(hasPython ? test : test.skip)(
   'an entry of more than 4 GiB, and those behind it, are read back',
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'strandlake-zip-'));

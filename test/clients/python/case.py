@@ -1,4 +1,4 @@
-"""The package under test, whichever of the two it is, and what the scripts need of it."""
+"""The package under test, one of two, and the helpers of the tests."""
 import contextlib
 import importlib
 import io
@@ -25,40 +25,40 @@ ServerError = getattr(package, _error)
 HOST = os.environ['STRANDLAKE_URL']
 TOKEN = os.environ['STRANDLAKE_TOKEN']
 
-# Both packages wait for seconds between two looks at a task.
+# Both packages wait for seconds before they ask for the status of a task again.
 _sleep = time.sleep
 time.sleep = lambda seconds: _sleep(min(seconds, 0.1))
 
 
 def client(token=TOKEN):
-    """A client of the server under test, as the user who owns the public vault or another one."""
+    """Returns a client of the server under test; by default, its user is the owner of the public vault."""
     return Client(host=HOST, token=token)
 
 
 def paths_of_own_tests():
-    """Where the package's own tests look for public datasets and a file."""
+    """Returns the paths at which the package's own tests expect public datasets and a file."""
     helper = getattr(importlib.import_module(NAME + '.test.helper'), _test_case)
     return {'genes': helper.TEST_DATASET_FULL_PATH,
             'variants': helper.TEST_DATASET_FULL_PATH_2,
             'file': helper.TEST_FILE_FULL_PATH}
 
 
-def command(*arguments, stdin='', **environment):
-    """Runs the package's command line; returns its exit code and what it printed."""
-    done = subprocess.run(
+def run_client(*arguments, stdin='', **environment):
+    """Runs the command line of the package; returns its exit code and what it has printed."""
+    process = subprocess.run(
         [sys.executable, '-c', 'from %s.cli.main import main; main()' % NAME, *arguments], input=stdin, text=True, cwd=tempfile.gettempdir(),
         env=dict(os.environ, **environment), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return done.returncode, done.stdout
+    return process.returncode, process.stdout
 
 
-def rows(records):
-    """Records without the fields that the server gives them."""
+def without_reserved_fields(records):
+    """Returns records without the fields that the server adds."""
     return [{name: value for name, value in record.items() if name not in ('_id', '_commit')}
             for record in records]
 
 
 class Case(unittest.TestCase):
-    """Tests of one theme: a client, a folder of their own in the personal vault, and a local folder."""
+    """Tests of one subject, with a client, a folder of their own in the personal vault, and a local folder."""
 
     maxDiff = None
 
@@ -80,7 +80,7 @@ class Case(unittest.TestCase):
         return '%s/%s' % (self.folder, name)
 
     def write(self, name, text):
-        """A local file; returns its path."""
+        """Writes a local file; returns its path."""
         path = os.path.join(self.local, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'w' if isinstance(text, str) else 'wb') as file:
@@ -88,27 +88,27 @@ class Case(unittest.TestCase):
         return path
 
     def upload(self, name, text):
-        """A file in the folder of these tests."""
+        """Uploads a file to the folder of these tests; returns its object."""
         vault = self.api.Vault.get_personal_vault()
         return self.api.Object.upload_file(self.write(name, text), self.folder[1:], vault.full_path)
 
-    def filled(self, name, records=(), **given):
-        """A dataset with records."""
-        dataset = self.api.Dataset.get_or_create_by_full_path(self.path(name), **given)
+    def create_dataset(self, name, records=(), **parameters):
+        """Creates a dataset in the folder of these tests, with records; returns it."""
+        dataset = self.api.Dataset.get_or_create_by_full_path(self.path(name), **parameters)
         if records:
-            self.imported(dataset, records=list(records))
+            self.run_import(dataset, records=list(records))
         return dataset
 
-    def imported(self, dataset, **given):
-        """An import that is over, and has not failed."""
-        task = self.api.DatasetImport.create(dataset_id=dataset.id, **given)
+    def run_import(self, dataset, **parameters):
+        """Runs an import, and expects that it completes; returns its task."""
+        task = self.api.DatasetImport.create(dataset_id=dataset.id, **parameters)
         task.follow()
         self.assertEqual(task.status, 'completed', task.error_message)
         return task
 
-    def refused(self, status, call, *arguments, **given):
-        """The error by which the server refuses a call."""
+    def expect_refusal(self, status, call, *arguments, **parameters):
+        """Expects that the server refuses a call with a status; returns the text of the error."""
         with self.assertRaises(ServerError) as caught:
-            call(*arguments, **given)
+            call(*arguments, **parameters)
         self.assertEqual(caught.exception.status_code, status, caught.exception)
         return str(caught.exception)

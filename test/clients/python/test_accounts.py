@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from case import HOST, NAME, TOKEN, Case, ServerError, client, command, package
+from case import HOST, NAME, TOKEN, Case, ServerError, client, package, run_client
 
 
 class Login(Case):
@@ -19,7 +19,7 @@ class Login(Case):
         self.assertTrue(package.client.client.is_logged_in() if hasattr(package.client, 'client') else True)
 
     def test_a_wrong_token_is_refused(self):
-        self.assertIn('Authentication credentials were not', self.refused(401, client('x' * 30).whoami))
+        self.assertIn('Authentication credentials were not', self.expect_refusal(401, client('x' * 30).whoami))
 
     def test_both_schemes(self):
         from case import Client
@@ -35,13 +35,13 @@ class CredentialsFile(Case):
         with tempfile.TemporaryDirectory() as home:
             own = dict(bare, HOME=home)
             email = self.api.User.retrieve().email
-            code, text = command('login', '--access-token', TOKEN, '--api-host', HOST, **own)
+            code, text = run_client('login', '--access-token', TOKEN, '--api-host', HOST, **own)
             self.assertIn(email, text)
             self.assertEqual(code, 0, text)
             # The file has no scheme of the address, and both packages take it for https, which is not served here.
-            code, text = command('whoami', '--api-host', HOST, '--access-token', TOKEN, **own)
+            code, text = run_client('whoami', '--api-host', HOST, '--access-token', TOKEN, **own)
             self.assertIn(email, text)
-            code, text = command('logout', '--access-token', TOKEN, '--api-host', HOST, **own)
+            code, text = run_client('logout', '--access-token', TOKEN, '--api-host', HOST, **own)
             self.assertEqual(code, 0, text)
 
 
@@ -65,16 +65,16 @@ class Groups(Case):
 class Applications(Case):
 
     def test_make_change_and_remove(self):
-        made = self.api.Application.create(
+        application = self.api.Application.create(
             name='A test', description='made by a test', redirect_uris='http://127.0.0.1:8050/_oauth-redirect',
             client_type='public', authorization_grant_type='authorization-code')
-        self.assertTrue(made.client_id)
-        again = self.api.Application.retrieve(made.client_id)
+        self.assertTrue(application.client_id)
+        again = self.api.Application.retrieve(application.client_id)
         self.assertEqual(again.name, 'A test')
         again.description = 'changed'
         again.save()
-        self.assertEqual(self.api.Application.retrieve(made.client_id).description, 'changed')
-        self.assertIn(made.client_id, str(self.api.Application.all()))
-        made.delete(force=True)
+        self.assertEqual(self.api.Application.retrieve(application.client_id).description, 'changed')
+        self.assertIn(application.client_id, str(self.api.Application.all()))
+        application.delete(force=True)
         with self.assertRaises(ServerError):
-            self.api.Application.retrieve(made.client_id)
+            self.api.Application.retrieve(application.client_id)

@@ -2,32 +2,32 @@
 import json
 import os
 
-from case import Case, command
+from case import Case, run_client
 
 
 class Commands(Case):
 
-    def ran(self, *arguments, stdin=''):
-        code, text = command(*arguments, stdin=stdin)
+    def run_command(self, *arguments, stdin=''):
+        code, text = run_client(*arguments, stdin=stdin)
         self.assertEqual(code, 0, text)
         self.assertNotIn('Traceback', text)
         return text
 
     def test_create_dataset(self):
-        self.ran('create-dataset', self.path('made'), '--capacity', 'small', '--tag', 'a', '--metadata', 'K=V')
-        made = self.api.Object.get_by_full_path(self.path('made'))
-        self.assertEqual([list(made.tags), dict(made.metadata)], [['a'], {'K': 'V'}])
+        self.run_command('create-dataset', self.path('made'), '--capacity', 'small', '--tag', 'a', '--metadata', 'K=V')
+        dataset = self.api.Object.get_by_full_path(self.path('made'))
+        self.assertEqual([list(dataset.tags), dict(dataset.metadata)], [['a'], {'K': 'V'}])
 
     def test_import(self):
         records = self.write('records.json', '{"gene": "BRCA1"}\n{"gene": "TP53"}\n')
         template = self.write('template.json', json.dumps({
             'name': 'A template', 'fields': [{'name': 'gene', 'entity_type': 'gene', 'data_type': 'string'}]}))
-        self.ran('import', '--create-dataset', '--template-file', template, '--commit-mode', 'append', '--follow',
+        self.run_command('import', '--create-dataset', '--template-file', template, '--commit-mode', 'append', '--follow',
                  self.path('imported'), records)
         dataset = self.api.Dataset.get_by_full_path(self.path('imported'))
         self.assertEqual([dataset.query().count(), dataset.fields('gene').entity_type], [2, 'gene'])
         self.upload('remote.json', '{"gene": "MTOR"}\n')
-        self.ran('import', '--follow', '--remote-source', self.path('imported'), self.path('remote.json'))
+        self.run_command('import', '--follow', '--remote-source', self.path('imported'), self.path('remote.json'))
         dataset.activity(follow=True)
         self.assertEqual(dataset.query().count(), 3)
 
@@ -35,36 +35,36 @@ class Commands(Case):
         for name in ('up/a.csv', 'up/b.txt', 'up/more/c.csv'):
             self.write(name, name)
         target = self.path('some/where')
-        self.ran('upload', '--full-path', target, '--create-full-path', '--exclude', '*.txt', os.path.join(self.local, 'up'))
-        listed = self.ran('ls', target + '/up/*')
-        self.assertIn('a.csv', listed)
-        self.assertNotIn('b.txt', listed)
-        self.assertIn('c.csv', self.ran('ls', '--recursive', target + '/*'))
-        down = os.path.join(self.local, 'down')
-        os.mkdir(down)
-        self.ran('download', target + '/up/a.csv', down)
-        self.assertEqual(os.listdir(down), ['a.csv'])
-        self.ran('download', target + '/up/*.csv', down)
+        self.run_command('upload', '--full-path', target, '--create-full-path', '--exclude', '*.txt', os.path.join(self.local, 'up'))
+        listing = self.run_command('ls', target + '/up/*')
+        self.assertIn('a.csv', listing)
+        self.assertNotIn('b.txt', listing)
+        self.assertIn('c.csv', self.run_command('ls', '--recursive', target + '/*'))
+        download_folder = os.path.join(self.local, 'down')
+        os.mkdir(download_folder)
+        self.run_command('download', target + '/up/a.csv', download_folder)
+        self.assertEqual(os.listdir(download_folder), ['a.csv'])
+        self.run_command('download', target + '/up/*.csv', download_folder)
         everything = os.path.join(self.local, 'everything')
         os.mkdir(everything)
-        self.ran('download', '--recursive', target, everything)
-        found = sorted(name for _, _, names in os.walk(everything) for name in names)
-        self.assertEqual(found, ['a.csv', 'c.csv'])
-        self.ran('download', '--recursive', target, everything, '--exclude', '*', '--include', '*.pdf', '--delete', '--dry-run')
+        self.run_command('download', '--recursive', target, everything)
+        names = sorted(name for _, _, file_names in os.walk(everything) for name in file_names)
+        self.assertEqual(names, ['a.csv', 'c.csv'])
+        self.run_command('download', '--recursive', target, everything, '--exclude', '*', '--include', '*.pdf', '--delete', '--dry-run')
 
     def test_uploads_in_parallel_and_again(self):
         for number in range(4):
             self.write('many/%d.txt' % number, str(number))
         for _ in range(2):
-            self.ran('upload', '--full-path', self.folder, '--num-processes', '2', os.path.join(self.local, 'many'))
+            self.run_command('upload', '--full-path', self.folder, '--num-processes', '2', os.path.join(self.local, 'many'))
         many = self.api.Object.get_by_full_path(self.path('many'))
         self.assertEqual(len(list(many.files())), 4)
 
     def test_tags(self):
         self.upload('tagged.txt', 'x')
-        self.ran('tag', '--no-input', '--tag', 'one', '--tag', 'two', self.path('tagged.txt'))
-        self.ran('tag', '--no-input', '--remove', '--tag', 'one', self.path('tagged.txt'))
+        self.run_command('tag', '--no-input', '--tag', 'one', '--tag', 'two', self.path('tagged.txt'))
+        self.run_command('tag', '--no-input', '--remove', '--tag', 'one', self.path('tagged.txt'))
         self.assertEqual(list(self.api.Object.get_by_full_path(self.path('tagged.txt')).tags), ['two'])
 
     def test_queue(self):
-        self.ran('queue')
+        self.run_command('queue')

@@ -14,7 +14,7 @@ class Types(Case):
 
     def test_values_that_are_empty(self):
         """What each empty value becomes as a text, as a number and as a boolean: alone, and as a list."""
-        for text, types, single, several in (
+        for text, types, single_value, list_value in (
                 ('""', 'string text', '', ['']), ('[""]', 'string text', '', ['']), ('None', 'string text', None, [None]),
                 ('[None]', 'string text', None, [None]), ('[]', 'string text', None, []),
                 ('""', 'integer float', None, [None]), ('[""]', 'integer float', None, [None]),
@@ -25,10 +25,10 @@ class Types(Case):
                 ('float("inf")', 'float', 'Infinity', ['Infinity']), ('float("-inf")', 'float', '-Infinity', ['-Infinity']),
                 ('float("NaN")', 'float', None, [None])):
             for data_type in types.split():
-                for is_list, wanted in ((False, single), (True, several)):
+                for is_list, expected in ((False, single_value), (True, list_value)):
                     with self.subTest(text=text, data_type=data_type, is_list=is_list):
-                        found = self.api.Expression(text).evaluate(data_type=data_type, is_list=is_list)
-                        self.assertEqual(found, wanted)
+                        value = self.api.Expression(text).evaluate(data_type=data_type, is_list=is_list)
+                        self.assertEqual(value, expected)
 
     def test_none_as_a_boolean(self):
         self.assertIs(self.api.Expression('None').evaluate(data_type='boolean'), False)
@@ -38,14 +38,14 @@ class Evaluation(Case):
 
     def test_with_and_without_data(self):
         E = self.api.Expression
-        for text, given, wanted in (
+        for text, parameters, expected in (
                 ('1 + (2 * 3)', {'data_type': 'integer'}, 7),
                 ('"hello" + " " + "world"', {'data_type': 'string', 'is_list': False}, 'hello world'),
                 ('"hello" + " " + my_field', {'data': {'my_field': 'world'}}, 'hello world'),
                 ('record["a"] + " world"', {'data': {'record': {'a': 'hello'}}}, 'hello world'),
                 ('sum(i for i in range(100))', {'data_type': 'integer'}, 4950)):
-            self.assertEqual(E(text).evaluate(**given), wanted, text)
-        self.assertIn('Syntax', self.refused(400, E('1 +').evaluate))
+            self.assertEqual(E(text).evaluate(**parameters), expected, text)
+        self.assertIn('Syntax', self.expect_refusal(400, E('1 +').evaluate))
 
 
 class Functions(Case):
@@ -54,15 +54,15 @@ class Functions(Case):
     def setUpClass(cls):
         super().setUpClass()
         with contextlib.redirect_stdout(io.StringIO()):
-            cls.dataset = cls('test_of_datasets').filled('functions', RECORDS, fields=FIELDS)
+            cls.dataset = cls('test_of_datasets').create_dataset('functions', RECORDS, fields=FIELDS)
         cls.template = cls.api.DatasetTemplate.create(
             name='functions', fields=[{'name': 'twice', 'expression': 'record.n * 2', 'data_type': 'integer'}])
 
     def check(self, data_type, *cases):
-        for text, wanted in cases:
+        for text, expected in cases:
             with self.subTest(text=text):
-                is_list = isinstance(wanted, list)
-                self.assertEqual(self.api.Expression(text).evaluate(data_type=data_type, is_list=is_list), wanted)
+                is_list = isinstance(expected, list)
+                self.assertEqual(self.api.Expression(text).evaluate(data_type=data_type, is_list=is_list), expected)
 
     def test_of_texts(self):
         self.check(
@@ -108,4 +108,4 @@ class Functions(Case):
         for text in ('crossmap("GRCH38-13-32338647-32338647-T", "GRCH37")', 'genomic_sequence("GRCh37-5-36241400-36241700")',
                      'predict_variant_effects("GRCH38-7-117559590-117559593-A", default_transcript=True)',
                      'translate_variant("GRCH38-7-117559590-117559593-A", gene_model="ensembl", include_effects=True)'):
-            self.assertIn('No reference data', self.refused(400, self.api.Expression(text).evaluate))
+            self.assertIn('No reference data', self.expect_refusal(400, self.api.Expression(text).evaluate))

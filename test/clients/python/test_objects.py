@@ -4,7 +4,7 @@ import os
 import urllib.request
 import uuid
 
-from case import Case, ServerError, paths_of_own_tests, rows
+from case import Case, ServerError, paths_of_own_tests, without_reserved_fields
 
 
 def names(objects):
@@ -18,7 +18,7 @@ class Vaults(Case):
         vault = self.api.Vault.get_or_create_by_full_path(name)
         self.assertEqual(self.api.Vault.get_or_create_by_full_path(name).id, vault.id)
         self.assertEqual(self.api.Vault.get_by_full_path(name.lower()).id, vault.id)
-        self.assertIn('name', self.refused(400, self.api.Vault.create, name=name))
+        self.assertIn('name', self.expect_refusal(400, self.api.Vault.create, name=name))
         vault.description = 'changed'
         vault.metadata = {'a': 'b'}
         vault.save()
@@ -70,7 +70,7 @@ class Folders(Case):
             vault = self.api.Vault.get_personal_vault()
             local = self.write(name, name)
             self.api.Object.upload_file(local, folder[1:], vault.full_path)
-        self.filled('one/table')
+        self.create_dataset('one/table')
         one = self.api.Object.get_by_full_path(self.path('one'))
         self.assertEqual(names(one.files()), ['sample.xml.gz'])
         self.assertEqual(names(one.files(recursive=True)), ['other.csv', 'sample.csv', 'sample.xml.gz'])
@@ -164,14 +164,14 @@ class VersionsAndShortcuts(Case):
         self.assertEqual(file.version_count, 2)
         versions = file.list_versions()['data']
         self.assertEqual(len(versions), 2)
-        first = versions[-1]['id']
-        with open(file.download(self.local + '/v.txt', version_id=first)) as downloaded:
+        first_version = versions[-1]['id']
+        with open(file.download(self.local + '/v.txt', version_id=first_version)) as downloaded:
             self.assertEqual(downloaded.read(), 'one')
-        file.delete_version(first)
+        file.delete_version(first_version)
         self.assertEqual(len(file.list_versions(include_deleted=False)['data']), 1)
-        file.undelete_version(first)
+        file.undelete_version(first_version)
         self.assertEqual(len(file.list_versions(include_deleted=False)['data']), 2)
-        file.restore_version(first)
+        file.restore_version(first_version)
         with open(file.download(self.local + '/v2.txt')) as downloaded:
             self.assertEqual(downloaded.read(), 'one')
         vault.delete(force=True)
@@ -180,9 +180,9 @@ class VersionsAndShortcuts(Case):
         vault = self.api.Vault.get_personal_vault()
         file = self.upload('target.txt', 'x')
         for target, name in ((file, 'to-file'), (self.api.Object.get_by_full_path(self.folder), 'to-folder')):
-            made = target.create_shortcut(vault.full_path + ':' + self.folder[1:] + '/' + name)
-            self.assertTrue(made.is_shortcut)
-            self.assertEqual(made.get_target().id, target.id)
+            shortcut = target.create_shortcut(vault.full_path + ':' + self.folder[1:] + '/' + name)
+            self.assertTrue(shortcut.is_shortcut)
+            self.assertEqual(shortcut.get_target().id, target.id)
         url = self.api.Object.create(
             filename='to-url', object_type='shortcut', vault_id=vault.id,
             parent_object_id=self.api.Object.get_by_full_path(self.folder).id,

@@ -8,7 +8,7 @@ import os
 
 import openpyxl
 
-from case import Case, rows
+from case import Case, without_reserved_fields
 
 VARIANTS = [
     {'gene': gene, 'variant': 'GRCH37-%s-%d-%d-%s' % (chromosome, start, stop, allele),
@@ -36,18 +36,18 @@ class Variants(Case):
     def setUpClass(cls):
         super().setUpClass()
         with contextlib.redirect_stdout(io.StringIO()):
-            cls.dataset = cls('filled').filled('variants', VARIANTS, fields=FIELDS)
+            cls.dataset = cls('create_dataset').create_dataset('variants', VARIANTS, fields=FIELDS)
         cls.Filter = cls.api.Filter
 
     def origins(self, query):
-        """Which records a query finds."""
+        """Returns the `info.ORIGIN` of the records that a query finds, sorted; it identifies them."""
         return sorted(r['info']['ORIGIN'] for r in query)
 
 
 class Filters(Variants):
 
     def test_every_action(self):
-        for given, found in (
+        for filters, origins in (
                 ({'gene': 'BRCA1'}, [3]), ({'gene__in': ['BRCA1', 'BRCA2']}, [1, 2, 3]),
                 ({'gene__regexp': 'BRCA[12]'}, [1, 2, 3]), ({'gene__prefix': 'BRCA'}, [1, 2, 3]),
                 ({'gene': None}, [5]), ({'summary__contains': 'diabetes'}, [1, 3]),
@@ -56,16 +56,16 @@ class Filters(Variants):
                 ({'info.ORIGIN__gte': 4}, [4, 5]), ({'info.ORIGIN__lt': 2}, [1]), ({'info.ORIGIN__lte': 2}, [1, 2]),
                 ({'clinical_significance': 'Pathogenic'}, [1, 3]), ({'gene__exact': 'TP53'}, [4]),
                 ({'reviewed__range': ['2012-01-01', '2012-02-28']}, [1, 2])):
-            self.assertEqual(self.origins(self.dataset.query().filter(**given)), found, given)
+            self.assertEqual(self.origins(self.dataset.query().filter(**filters)), origins, filters)
 
     def test_combinations(self):
         F = self.Filter
         q = self.dataset.query()
-        for given, found in (
+        for condition, origins in (
                 (F(gene='BRCA2') & F(clinical_significance='Pathogenic'), [1]),
                 (F(gene='BRCA1') | F(gene='BRCA2'), [1, 2, 3]), (~F(gene='BRCA2'), [3, 4, 5]),
                 (F(gene='BRCA2') & ~F(clinical_significance='Benign') | F(gene='TP53'), [1, 4])):
-            self.assertEqual(self.origins(q.filter(given)), found, given)
+            self.assertEqual(self.origins(q.filter(condition)), origins, condition)
         self.assertEqual(self.origins(q.filter(gene='BRCA2').filter(**{'info.ORIGIN': 2})), [2])
         nested = [{'and': [{'not': ['summary__contains', 'diabetes']},
                            {'or': [['gene', 'BRCA2'], ['reviewed__range', ['2012-05-01', '2012-12-31']]]}]}]
@@ -73,14 +73,14 @@ class Filters(Variants):
 
     def test_positions_and_ranges(self):
         q = self.dataset.query()
-        for query, found in (
+        for query, origins in (
                 (q.position('chr11', 18313400), [5]), (q.position(chromosome='11', position=18313400), [5]),
                 (q.position(chromosome='13', position=32890599, exact=True), [1]),
                 (q.position(chromosome='11', position=18313400, exact=True), []),
                 (q.range('chr13', 32890590, 32890655), [1, 2]),
                 (q.range(chromosome='11', start=18313399, stop=18313403, exact=True), [5]),
                 (q.range(chromosome='11', start=18313399, stop=18313400, exact=True), [])):
-            self.assertEqual(self.origins(query), found)
+            self.assertEqual(self.origins(query), origins)
 
     def test_entities(self):
         query = self.dataset.query
@@ -89,18 +89,18 @@ class Filters(Variants):
         self.assertEqual(self.origins(query(entities=[['gene', 'MTOR'], ['gene', 'TP53']])), [4])
 
     def test_query_strings(self):
-        for text, found in (
+        for text, origins in (
                 ('gene:TP53', [4]), ('gene:"BRCA1"', [3]), ('gene:(TP53 OR BRCA1)', [3, 4]), ('_missing_:gene', [5]),
                 ('_exists_:gene', [1, 2, 3, 4]), ('gene:BRCA*', [1, 2, 3]),
                 ('reviewed:[2012-01-01 TO 2012-03-31]', [1, 2, 3]), ('info.ORIGIN:[4 TO *]', [4, 5]),
                 ('info.ORIGIN:>=4', [4, 5]), ('info.ORIGIN:(>=2 AND <4)', [2, 3]), ('info.ORIGIN:(+>=2 +<4)', [2, 3]),
                 ('(families OR study) AND diabetes', [1, 3]), ('gene:(TP53 OR BRCA1) summary:(diabetes)^2', [1, 3, 4]),
                 ('diabetes', [1, 3])):
-            self.assertEqual(self.origins(self.dataset.query(query=text)), found, text)
+            self.assertEqual(self.origins(self.dataset.query(query=text)), origins, text)
 
     def test_refusals(self):
-        self.assertIn('no_such', self.refused(400, self.dataset.query(fields=['no_such']).execute))
-        self.assertIn('no_such', self.refused(400, self.dataset.query().filter(no_such__gt=1).execute))
+        self.assertIn('no_such', self.expect_refusal(400, self.dataset.query(fields=['no_such']).execute))
+        self.assertIn('no_such', self.expect_refusal(400, self.dataset.query().filter(no_such__gt=1).execute))
 
 
 class Results(Variants):
@@ -132,9 +132,9 @@ class Results(Variants):
         stats = q.facets(**{'info.ALLELEID': {'facet_type': 'stats', 'extended': True}})['info.ALLELEID']
         self.assertEqual([stats['min'], stats['max'], stats['count']], [15001, 15005, 5])
         self.assertIn('std_deviation', stats)
-        found = q.filter(**{'genomic_coordinates.chromosome': 17}).facets(
+        histogram = q.filter(**{'genomic_coordinates.chromosome': 17}).facets(
             **{'genomic_coordinates.start': {'facet_type': 'histogram', 'interval': 1000000}})
-        self.assertEqual(sum(count for _, count in found['genomic_coordinates.start']), 2)
+        self.assertEqual(sum(count for _, count in histogram['genomic_coordinates.start']), 2)
         nested = q.facets(gene={'limit': 100, 'facets': {'clinical_significance': {'limit': 10}}})
         for gene, count, inner in nested['gene']:
             self.assertEqual(sum(n for _, n in inner['clinical_significance']), count)
@@ -156,19 +156,19 @@ class Results(Variants):
         self.assertEqual(next(self.dataset.query().filter(gene='TP53').annotate(fields))['lower'], 'tp53')
 
     def test_joins(self):
-        genes = self.filled('genes', [{'gene': 'BRCA2', 'role': 'repair'}, {'gene': 'BRCA2', 'role': 'suppressor'},
+        genes = self.create_dataset('genes', [{'gene': 'BRCA2', 'role': 'repair'}, {'gene': 'BRCA2', 'role': 'suppressor'},
                                       {'gene': 'TP53', 'role': 'guardian'}])
         joined = self.dataset.query(fields=['gene', 'variant']).join(genes.query(fields=['gene', 'role']), key='gene')
-        found = sorted((str(r['gene']), str(r['role'])) for r in joined)
-        self.assertEqual(found, [('BRCA1', 'None'), ('BRCA2', 'repair'), ('BRCA2', 'repair'), ('BRCA2', 'suppressor'),
+        pairs = sorted((str(r['gene']), str(r['role'])) for r in joined)
+        self.assertEqual(pairs, [('BRCA1', 'None'), ('BRCA2', 'repair'), ('BRCA2', 'repair'), ('BRCA2', 'suppressor'),
                                  ('BRCA2', 'suppressor'), ('None', 'None'), ('TP53', 'guardian')])
         prefixed = self.dataset.query(fields=['gene']).join(
             genes.query(fields=['gene', 'role']), key='gene', key_b='gene', prefix='its_', always_prefix=True)
         self.assertIn('its_role', next(iter(prefixed)))
 
     def test_a_join_into_a_dataset(self):
-        roles = self.filled('roles', [{'gene': 'BRCA2', 'role': 'repair'}, {'gene': 'BRCA2', 'role': 'suppressor'}])
-        target = self.filled('join-output')
+        roles = self.create_dataset('roles', [{'gene': 'BRCA2', 'role': 'repair'}, {'gene': 'BRCA2', 'role': 'suppressor'}])
+        target = self.create_dataset('join-output')
         self.dataset.query(fields=['gene', 'variant']).join(roles.query(fields=['gene', 'role']), key='gene').migrate(target)
         self.assertEqual(target.query().count(), 7)
 
@@ -196,15 +196,15 @@ class Exports(Variants):
             path = export.download(os.path.join(self.local, ''))
             if format.startswith(('csv', 'tsv')):
                 with open(path, 'rb') as file:
-                    packed = file.read()
-                text = (gzip.decompress(packed) if packed[:2] == b'\x1f\x8b' else packed).decode()
-                found = list(csv.DictReader(text.splitlines(), delimiter='\t' if format == 'tsv' else ','))
+                    content = file.read()
+                text = (gzip.decompress(content) if content[:2] == b'\x1f\x8b' else content).decode()
+                records = list(csv.DictReader(text.splitlines(), delimiter='\t' if format == 'tsv' else ','))
             elif format == 'excel':
-                found = list(openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(min_row=2))
+                records = list(openpyxl.load_workbook(path, read_only=True).worksheets[0].iter_rows(min_row=2))
             else:
                 with gzip.open(path, 'rt') as file:
-                    found = [json.loads(line) for line in file]
-            self.assertEqual(len(found), 5, format)
+                    records = [json.loads(line) for line in file]
+            self.assertEqual(len(records), 5, format)
 
     def test_a_query_to_a_named_file(self):
         query = self.dataset.query(limit=2, fields=['variant', 'info.ORIGIN', 'gene']).filter(**{'info.ORIGIN__gte': 3})
@@ -249,8 +249,8 @@ class Beacons(Variants):
     def test_global(self):
         self.assertEqual(self.dataset.enable_global_beacon()['dataset_id'], self.dataset.id)
         self.assertIn(self.dataset.get_global_beacon_status()['status'], ('indexing', 'completed'))
-        found = self.api.GlobalSearch(entities=[['gene', 'BRCA2']])
-        self.assertIn(self.dataset.id, [o.id for o in found])
+        search = self.api.GlobalSearch(entities=[['gene', 'BRCA2']])
+        self.assertIn(self.dataset.id, [o.id for o in search])
         self.dataset.disable_global_beacon()
 
 
@@ -261,10 +261,10 @@ class Annotations(Variants):
             {'name': 'count', 'data_type': 'integer',
              'expression': 'dataset_count("%s", entities=[("gene", record.gene)])' % self.dataset.id},
             {'name': 'evaluated', 'data_type': 'date', 'expression': 'now()'}]
-        found = list(self.api.Annotator(fields=fields).annotate([{'gene': 'BRCA2'}, {'gene': 'MTOR'}] * 60))
-        self.assertEqual([r['count'] for r in found[:2]], [2, 0])
-        self.assertEqual(len(found), 120)
-        self.assertTrue(found[0]['evaluated'].startswith('20'))
+        records = list(self.api.Annotator(fields=fields).annotate([{'gene': 'BRCA2'}, {'gene': 'MTOR'}] * 60))
+        self.assertEqual([r['count'] for r in records[:2]], [2, 0])
+        self.assertEqual(len(records), 120)
+        self.assertTrue(records[0]['evaluated'].startswith('20'))
 
 
 class Search(Variants):
@@ -274,8 +274,8 @@ class Search(Variants):
         self.assertGreater(len(search()), 0)
         self.assertTrue(all(o.object_type == 'vault' for o in search().filter(type__in=['vault'])))
         self.assertGreater(search().filter(created_at__range=['2020-01-01', '2099-12-31']).count(), 0)
-        found = [o.id for o in search(query='"%s"' % self.folder[2:])]
-        self.assertIn(self.dataset.id, found)
+        ids = [o.id for o in search(query='"%s"' % self.folder[2:])]
+        self.assertIn(self.dataset.id, ids)
         self.assertIn(self.dataset.id, [o.id for o in search(self.folder[2:], limit=200)])
         self.assertGreater(len(search().vaults()), 0)
         self.assertEqual(search(entities=[['sample', 'none']], vault_scope='any').subjects_count(), 0)

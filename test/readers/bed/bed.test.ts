@@ -68,8 +68,10 @@ test('has no coordinates without a build, and those of the parameter before thos
   const { rows, genomeBuild } = await readBed(geneLines);
   expect(genomeBuild).toBeNull();
   expect(rows[0]).not.toHaveProperty('genomic_coordinates');
-  const askedRead = await readBed(trackLines + geneLines, { params: { genome_build: 'GRCh37' } });
-  expect(askedRead.rows[0]).toMatchObject({
+  const readWithBuild = await readBed(trackLines + geneLines, {
+    params: { genome_build: 'GRCh37' },
+  });
+  expect(readWithBuild.rows[0]).toMatchObject({
     genomic_coordinates: { build: 'GRCh37', start: 1001 },
   });
 });
@@ -144,8 +146,8 @@ test('a score that is NaN or infinite is null with a counted warning, and an err
   const declaredColumn = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
   const { error, findings } = await importSource(text, 'bed', { known: [declaredColumn] });
   expect([error, findings.counts]).toEqual(['file, line 2: field score: the value is NaN (code 304, NaN Value for Field); 3 more errors', { 304: 2, 305: 2 }]);
-  const disabled = await importSource(text, 'bed', { known: [declaredColumn], validation: { ...lenientParams, disable: true } });
-  expect([disabled.error, disabled.findings.counts, disabled.rows.length]).toEqual([null, {}, 5]);
+  const uncheckedImport = await importSource(text, 'bed', { known: [declaredColumn], validation: { ...lenientParams, disable: true } });
+  expect([uncheckedImport.error, uncheckedImport.findings.counts, uncheckedImport.rows.length]).toEqual([null, {}, 5]);
 }); // prettier-ignore
 
 test('bytes that are not UTF-8 become U+FFFD, with a warning', async () => {
@@ -176,59 +178,59 @@ test('is chosen by the extension, and by a BED track line in files of other name
 });
 
 describe('bedGraph, narrowPeak, broadPeak and gappedPeak', () => {
-  const graph = 'chr19\t49302000\t49302300\t-1.0\nchr19\t49302300\t49302600\t-0.75\n';
-  const peak = 'chr1\t9356548\t9356648\tpeak 1\t182\t.\t5.0945\t-1\t2.5e-3\t50\n';
-  const numbers = 'chr1\t1\t2\t5\nchr1\t3\t4\t6\n';
+  const graphLines = 'chr19\t49302000\t49302300\t-1.0\nchr19\t49302300\t49302600\t-0.75\n';
+  const peakLine = 'chr1\t9356548\t9356648\tpeak 1\t182\t.\t5.0945\t-1\t2.5e-3\t50\n';
+  const numberLines = 'chr1\t1\t2\t5\nchr1\t3\t4\t6\n';
 
   test('have the fields of UCSC (examples of its format pages), and coordinates', async () => {
     const params = { genome_build: 'GRCh38' };
-    const read1 = async (text: string, name: string) => (await readBed(text, { name, params })).rows[0];
-    expect(await read1(graph, 'x.bedGraph')).toEqual({
+    const readFirstRow = async (text: string, name: string) => (await readBed(text, { name, params })).rows[0];
+    expect(await readFirstRow(graphLines, 'x.bedGraph')).toEqual({
       genomic_coordinates: { build: 'GRCh38', chromosome: '19', start: 49302001, stop: 49302300 },
       chrom: 'chr19', chromStart: 49302000, chromEnd: 49302300, dataValue: -1,
     });
-    const first = {
+    const coreFields = {
       genomic_coordinates: { build: 'GRCh38', chromosome: '1', start: 9356549, stop: 9356648 },
       chrom: 'chr1', chromStart: 9356548, chromEnd: 9356648, name: 'peak 1', score: 182,
     };
     const signal = { signalValue: 5.0945, pValue: -1, qValue: 0.0025 };
-    expect(await read1(peak, 'x.narrowPeak')).toEqual({ ...first, ...signal, peak: 50 });
-    expect(await read1(peak.replace('\t50\n', '\n'), 'x.broadPeak')).toEqual({ ...first, ...signal });
-    const gapped = 'chr1\t9356548\t9356648\tpeak 1\t182\t.\t9356548\t9356648\t0\t2\t10,20\t0,80\t5.0945\t-1\t2.5e-3\n';
-    expect(await read1(gapped, 'x.gappedPeak')).toMatchObject({ ...first, ...signal, blockCount: 2, blockSizes: [10, 20] });
+    expect(await readFirstRow(peakLine, 'x.narrowPeak')).toEqual({ ...coreFields, ...signal, peak: 50 });
+    expect(await readFirstRow(peakLine.replace('\t50\n', '\n'), 'x.broadPeak')).toEqual({ ...coreFields, ...signal });
+    const gappedLine = 'chr1\t9356548\t9356648\tpeak 1\t182\t.\t9356548\t9356648\t0\t2\t10,20\t0,80\t5.0945\t-1\t2.5e-3\n';
+    expect(await readFirstRow(gappedLine, 'x.gappedPeak')).toMatchObject({ ...coreFields, ...signal, blockCount: 2, blockSizes: [10, 20] });
   });
 
   test.each<[string, string, string, string | undefined]>([
-    ['the track line', 'track type=bedGraph db=hg19\n' + numbers, 'x.bed', 'dataValue'],
-    ['the track line before the extension', 'track type=bedGraph\n' + numbers, 'x.narrowPeak', 'dataValue'],
-    ['a track line of BED', 'track type=bed\n' + graph, 'x.bed', 'name'],
-    ['the extension', numbers, 'x.BDG.gz', 'dataValue'],
-    ['a fraction in the last of four fields', graph, 'x.bed', 'dataValue'],
-    ['four fields with whole numbers: names', numbers, 'x.bed', 'name'],
-    ['four fields of which one is none', graph + 'chr1\t1\t2\tx\n', 'x.bed', 'name'],
-    ['lines of several lengths', graph + 'chr1\t1\t2\n', 'x.bed', 'name'],
-    ['ten fields with four numbers', peak, 'x.bed', 'peak'],
-    ['ten fields with an empty last one', peak.replace('\t50\n', '\t\n'), 'x.bed', 'blockCount'],
-    ['nine fields with three numbers', peak.replace('\t50\n', '\n'), 'x.bed', 'qValue'],
+    ['the track line', 'track type=bedGraph db=hg19\n' + numberLines, 'x.bed', 'dataValue'],
+    ['the track line before the extension', 'track type=bedGraph\n' + numberLines, 'x.narrowPeak', 'dataValue'],
+    ['a track line of BED', 'track type=bed\n' + graphLines, 'x.bed', 'name'],
+    ['the extension', numberLines, 'x.BDG.gz', 'dataValue'],
+    ['a fraction in the last of four fields', graphLines, 'x.bed', 'dataValue'],
+    ['four fields with whole numbers: names', numberLines, 'x.bed', 'name'],
+    ['four fields of which one is none', graphLines + 'chr1\t1\t2\tx\n', 'x.bed', 'name'],
+    ['lines of several lengths', graphLines + 'chr1\t1\t2\n', 'x.bed', 'name'],
+    ['ten fields with four numbers', peakLine, 'x.bed', 'peak'],
+    ['ten fields with an empty last one', peakLine.replace('\t50\n', '\t\n'), 'x.bed', 'blockCount'],
+    ['nine fields with three numbers', peakLine.replace('\t50\n', '\n'), 'x.bed', 'qValue'],
     ['nine fields of BED', 'chr1\t1\t2\tn\t0\t+\t1\t2\t0\nchr1\t1\t2\tn\t0\t+\t1\t2\t0\n', 'x.bed', 'itemRgb'],
-  ])('are told by %s', async (_, text, name, last) => {
+  ])('are told by %s', async (_, text, name, lastColumn) => {
     const packedText = name.endsWith('.gz') ? gzipSync(text) : text;
     const { columns, warnings } = await readBed(packedText, { name });
-    expect([columns[0]!.at(-1)?.name, warnings]).toEqual([last, []]);
+    expect([columns[0]!.at(-1)?.name, warnings]).toEqual([lastColumn, []]);
     expect(readerForFile(name).name).toBe('bed');
   });
 
   test('a value that is NaN is null with a warning, text is an error', async () => {
-    const { rows, findings, error } = await importSource(`${graph}chr1\t5\t6\tNaN\n`, 'bed', { name: 'x.bg' });
+    const { rows, findings, error } = await importSource(`${graphLines}chr1\t5\t6\tNaN\n`, 'bed', { name: 'x.bg' });
     expect([error, rows.map(({ dataValue }) => dataValue), findings.counts]).toEqual([null, [-1, -0.75, null], { 304: 1 }]);
-    const badRead = await importSource(`${graph}chr1\t5\t6\thigh\n`, 'bed', { name: 'x.bg' });
+    const badRead = await importSource(`${graphLines}chr1\t5\t6\thigh\n`, 'bed', { name: 'x.bg' });
     expect(badRead.error).toContain('line 3: field dataValue: "high" is not a number');
-    const oddRead = await importSource(peak.replace('\t50\n', '\t5.5\n'), 'bed', { name: 'x.narrowPeak' });
+    const oddRead = await importSource(peakLine.replace('\t50\n', '\t5.5\n'), 'bed', { name: 'x.narrowPeak' });
     expect(oddRead.error).toContain('line 1: field peak: "5.5" is not a whole number');
   });
 
   test('are the same for any split', async () => {
-    const text = 'track type=bedGraph db=hg38\n' + graph.repeat(50);
+    const text = 'track type=bedGraph db=hg38\n' + graphLines.repeat(50);
     const wholeRead = await importSource(text, 'bed');
     expect(wholeRead.rows).toHaveLength(100);
     for (const targetBytes of [1, 100, 5000]) {
@@ -243,7 +245,8 @@ function randomBedLine(next: Random, width: number): string {
   const from = Math.floor(next() * 1e8);
   const to = from + Math.floor(next() * 1e4);
   const blocks = 1 + Math.floor(next() * 4);
-  const list = () => Array.from({ length: blocks }, () => Math.floor(next() * 99)).join(',');
+  const randomListText = () =>
+    Array.from({ length: blocks }, () => Math.floor(next() * 99)).join(',');
   const fields = [
     `chr${1 + Math.floor(next() * 22)}`,
     from,
@@ -255,8 +258,8 @@ function randomBedLine(next: Random, width: number): string {
     to,
     next() < 0.5 ? '0' : '0,128,255',
     blocks,
-    list() + (next() < 0.5 ? ',' : ''),
-    list(),
+    randomListText() + (next() < 0.5 ? ',' : ''),
+    randomListText(),
     'extra',
   ];
   return fields.slice(0, width).join(next() < 0.5 ? '\t' : ' ');
@@ -288,10 +291,10 @@ test(`reads the records that a naive parser reads, however the file is split (se
   });
   expect(result.notes).toEqual([]);
   expect(result.chunks).toBeGreaterThan(3);
-  const expected = lines.map(naiveRecord);
-  expect(fieldsOfRecords(result)).toEqual(expected);
+  const expectedRecords = lines.map(naiveRecord);
+  expect(fieldsOfRecords(result)).toEqual(expectedRecords);
   for (const [i, { genomic_coordinates: place }] of result.rows.entries()) {
-    const { chromStart, chromEnd } = expected[i] as { chromStart: number; chromEnd: number };
+    const { chromStart, chromEnd } = expectedRecords[i] as { chromStart: number; chromEnd: number };
     const start = chromStart === chromEnd ? Math.max(1, chromStart) : chromStart + 1;
     expect(place).toMatchObject({ start, stop: Math.max(start, chromEnd) });
   }

@@ -28,9 +28,9 @@ test('compressed files have the records of the uncompressed one', async () => {
 });
 
 test('a missing BGZF end block is a warning, a truncated file an error (F2)', async () => {
-  const open = await importBytes(compressBgzf(csvBytes, 5000, false));
-  expect([open.error, open.rows.length]).toEqual([null, 4000]);
-  expect(open.warnings).toEqual([expect.stringContaining('end block is missing')]);
+  const importWithoutEndBlock = await importBytes(compressBgzf(csvBytes, 5000, false));
+  expect([importWithoutEndBlock.error, importWithoutEndBlock.rows.length]).toEqual([null, 4000]);
+  expect(importWithoutEndBlock.warnings).toEqual([expect.stringContaining('end block is missing')]);
   for (const bytes of [gzipSync(csvBytes), compressBgzf(csvBytes, 5000)]) {
     const { error } = await importBytes(bytes.subarray(0, bytes.length - 60));
     expect(error).toMatch(/ends early|damaged/);

@@ -411,9 +411,9 @@ describe('unusual files', () => {
       ],
     ],
   ])('%s', async (_, text, want) => {
-    const found = await readTable(text);
-    if (typeof want === 'string') expect(found).toContain(want);
-    else expect(found).toEqual(want);
+    const table = await readTable(text);
+    if (typeof want === 'string') expect(table).toContain(want);
+    else expect(table).toEqual(want);
   });
 
   test('headercols of another length are refused with both numbers', async () => {
@@ -444,12 +444,12 @@ describe('unusual files', () => {
 
   test('an unclosed quote stops at the field budget and names its line, wherever it is (T0: textBytes)', async () => {
     const lines = 'x,y\n'.repeat(200_000);
-    for (const [before, line] of [
+    for (const [linesBefore, line] of [
       ['a,b\n', 2],
       [`a,b\n${lines}\r\n`, 200_003],
     ] as const) {
-      const found = await readCsv(`${before}1,"${'0123456789 "" abc\n'.repeat(1_100_000)}`);
-      expect(found.error).toBe(
+      const result = await readCsv(`${linesBefore}1,"${'0123456789 "" abc\n'.repeat(1_100_000)}`);
+      expect(result.error).toBe(
         `it.csv, line ${line}: a quote that is opened here is not closed within 16 MiB, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`,
       );
     }
@@ -472,16 +472,19 @@ describe('unusual files', () => {
   });
 
   test('cells beyond the header are stored in columns named by position, with a warning', async () => {
-    const every = await readCsv('a,b\n1,2,x\n3,4,y\n');
-    expect(every.rows).toEqual([{ a: 1, b: 2, column_2: 'x' }, { a: 3, b: 4, column_2: 'y' }]);
-    expect(every.warnings).toEqual(['the rows have 3 cells and the header has 2 names: the others are named by their positions, column_2']);
-    expect(every.findings.warnings).toBe(0);
+    const wideImport = await readCsv('a,b\n1,2,x\n3,4,y\n');
+    expect(wideImport.rows).toEqual([{ a: 1, b: 2, column_2: 'x' }, { a: 3, b: 4, column_2: 'y' }]);
+    expect(wideImport.warnings).toEqual([
+      'the rows have 3 cells and the header has 2 names: the others are named by their positions, column_2',
+    ]);
+    expect(wideImport.findings.warnings).toBe(0);
     const text = 'column_2,b\n1,2\n3,4,y,,5\n6,7,,\n8,9,z\n';
     for (const targetBytes of [1, 1 << 20]) {
-      const someRead = await readCsv(text, {}, { targetBytes });
-      expect(someRead.rows.map((row) => Object.values(row))).toEqual([[1, 2, null, null], [3, 4, 'y', '5'], [6, 7, null, null], [8, 9, 'z', null]]);
-      expect(someRead.columns.map(({ name }) => name)).toEqual(['column_2', 'b', 'column_2_2', 'column_4']);
-      expect(someRead.findings).toMatchObject({ errors: 0, warnings: 2, examples: [{ code: 0, line: 3, count: 2 }] });
+      const raggedImport = await readCsv(text, {}, { targetBytes });
+      const values = raggedImport.rows.map((row) => Object.values(row));
+      expect(values).toEqual([[1, 2, null, null], [3, 4, 'y', '5'], [6, 7, null, null], [8, 9, 'z', null]]);
+      expect(raggedImport.columns.map(({ name }) => name)).toEqual(['column_2', 'b', 'column_2_2', 'column_4']);
+      expect(raggedImport.findings).toMatchObject({ errors: 0, warnings: 2, examples: [{ code: 0, line: 3, count: 2 }] });
     }
     const strictRead = await readCsv(text, {}, { validation: { ...lenientParams, strict: true } });
     expect(strictRead.findings).toMatchObject({ errors: 2 });
@@ -524,24 +527,24 @@ describe('unusual files', () => {
     const { rows, columns, error, warnings } = await importFile(join(folder, 'it'), name, reader);
     expect(error).toBeNull();
     expect([columns.map((column) => column.name), ...rows.map((row) => Object.values(row))]).toEqual(want);
-    const usual = reader === 'csv' ? ',' : '\t';
-    const isOther = !text.split('\n')[0]!.includes(usual) && (want as unknown[][])[0]!.length > 1;
+    const defaultDelimiter = reader === 'csv' ? ',' : '\t';
+    const isOther = !text.split('\n')[0]!.includes(defaultDelimiter) && (want as unknown[][])[0]!.length > 1;
     expect(warnings).toHaveLength(isOther || text.startsWith('name') || text.includes('"b') ? 1 : 0);
     writeFileSync(join(folder, 'it'), text);
-    const givenRead = await importFile(join(folder, 'it'), name, reader, { params: { delimiter: usual } });
+    const givenRead = await importFile(join(folder, 'it'), name, reader, { params: { delimiter: defaultDelimiter } });
     expect(givenRead.warnings).toEqual([]);
   }); // prettier-ignore
 
   test('Latin-1 is read, found by its bytes with a warning, or declared without', async () => {
     const latin = (text: string) => Buffer.from(text, 'latin1');
-    const found = await readCsv(latin('caf\xe9,t\nna\xefve,1\nplain,2\n'));
-    expect(found.rows).toEqual([{ café: 'naïve', t: 1 }, { café: 'plain', t: 2 }]);
-    expect(found.warnings).toEqual([expect.stringContaining('in the header, text that is not UTF-8 was read as Latin-1')]);
-    expect(found.findings.examples).toMatchObject([{ level: 'warning', code: 0, line: 2, field: 'café', count: 1 }]);
+    const latinRead = await readCsv(latin('caf\xe9,t\nna\xefve,1\nplain,2\n'));
+    expect(latinRead.rows).toEqual([{ café: 'naïve', t: 1 }, { café: 'plain', t: 2 }]);
+    expect(latinRead.warnings).toEqual([expect.stringContaining('in the header, text that is not UTF-8 was read as Latin-1')]);
+    expect(latinRead.findings.examples).toMatchObject([{ level: 'warning', code: 0, line: 2, field: 'café', count: 1 }]);
     const declaredRead = await readCsv(latin('caf\xe9,t\nna\xefve,\xc3\xa9\n'), { encoding: 'Latin-1' });
     expect([declaredRead.rows, declaredRead.warnings, declaredRead.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
-    const utf8 = await readCsv(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
-    expect(utf8.rows).toEqual([{ a: 'na\ufffdve' }]);
+    const utf8Read = await readCsv(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
+    expect(utf8Read.rows).toEqual([{ a: 'na\ufffdve' }]);
     // If the text contains a UTF-8 character, an invalid byte is replaced by U+FFFD instead of being read as Latin-1.
     expect((await readCsv(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
     expect(() => readerNamed('csv').params({ encoding: 'ebcdic' })).toThrow('encoding: expected utf-8, latin-1, utf-16, utf-16le or utf-16be');
@@ -562,11 +565,11 @@ describe('unusual files', () => {
 describe('types', () => {
   test('numbers are doubles, other cells make the column a string with the text of the cells', async () => {
     const rows = ['1,007,1.50,1e400,x,5,nan', '-2,8,NA,2,,,1', '3e2,9,3,3,"",,2'];
-    const { columns, rows: found } = await readCsv(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
+    const { columns, rows: foundRows } = await readCsv(`a,b,c,d,e,f,g\n${rows.join('\n')}\n`);
     expect(describeColumnTypes(columns)).toBe(
       'a:double b:double c:double d:double e:string f:double g:double',
     );
-    expect(found).toEqual([
+    expect(foundRows).toEqual([
       { a: 1, b: 7, c: 1.5, d: null, e: 'x', f: 5, g: null },
       { a: -2, b: 8, c: null, d: 2, e: null, f: null, g: 1 },
       { a: 300, b: 9, c: 3, d: 3, e: null, f: null, g: 2 },
@@ -620,17 +623,17 @@ describe('types', () => {
     expect(strictRead.findings).toMatchObject({ errors: 2, records: 2 });
     expect(strictRead.error).toContain(`it.csv, line 3: field n: a value is`);
     for (const type of ['double', 'float', 'long', 'integer'] as const) {
-      const stored: Column = { name: 'n', physical: 'n', type, isList: false };
-      const laterRead = await readCsv(text, {}, { known: [stored] });
+      const storedColumn: Column = { name: 'n', physical: 'n', type, isList: false };
+      const laterRead = await readCsv(text, {}, { known: [storedColumn] });
       expect(laterRead.rows.map((row) => row['n'])).toEqual([2, null, 3, null]);
       expect(laterRead.findings.counts).toEqual({ [code]: 2 });
-      const declaredRead = await readCsv(text, {}, { known: [{ ...stored, isDeclared: true }] });
+      const declaredRead = await readCsv(text, {}, { known: [{ ...storedColumn, isDeclared: true }] });
       expect(declaredRead.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
-      const missing = await readCsv('n\nNA\n.\n1\n', {}, { known: [{ ...stored, isDeclared: true }] });
-      expect([missing.error, missing.rows]).toEqual([null, [{ n: null }, { n: null }, { n: 1 }]]);
+      const nullRead = await readCsv('n\nNA\n.\n1\n', {}, { known: [{ ...storedColumn, isDeclared: true }] });
+      expect([nullRead.error, nullRead.rows]).toEqual([null, [{ n: null }, { n: null }, { n: 1 }]]);
     }
-    const texts = await readCsv('t\nx\nNaN\n-inf\n', {}, { known: [{ name: 't', physical: 't', type: 'string', isList: false }] });
-    expect(texts.rows.map((row) => row['t'])).toEqual(['x', 'NaN', '-inf']);
+    const textRead = await readCsv('t\nx\nNaN\n-inf\n', {}, { known: [{ name: 't', physical: 't', type: 'string', isList: false }] });
+    expect(textRead.rows.map((row) => row['t'])).toEqual(['x', 'NaN', '-inf']);
   }); // prettier-ignore
 
   test('chromosomes stay text, by name and content', async () => {
@@ -711,16 +714,16 @@ describe('types', () => {
   });
 
   test('whole numbers that doubles cannot hold make a long, with a warning', async () => {
-    const big = ['9007199254740993', '-9223372036854775808', '5', '', '1e3'];
+    const bigNumbers = ['9007199254740993', '-9223372036854775808', '5', '', '1e3'];
     const restOfCells = Array.from({ length: 400 }, (_, i) => `${i}`);
     for (const targetBytes of [40, 1 << 20]) {
-      for (const cells of [[...big, ...restOfCells], [...restOfCells, ...big]]) {
+      for (const cells of [[...bigNumbers, ...restOfCells], [...restOfCells, ...bigNumbers]]) {
         const text = `n,m\n${cells.map((cell) => `${cell},1.5`).join('\n')}\n`;
         const { rows, columns, error, findings } = await readCsv(text, {}, { targetBytes });
         expect([error, columns.map(({ type }) => type)]).toEqual([null, ['long', 'double']]);
         const expectedCells = cells.map((cell) => (cell === '' ? null : cell === '1e3' ? 1000n : BigInt(cell)));
-        const found = rows.map(({ n }) => (n === null ? null : BigInt(n as number)));
-        expect(found).toEqual(expectedCells);
+        const foundNumbers = rows.map(({ n }) => (n === null ? null : BigInt(n as number)));
+        expect(foundNumbers).toEqual(expectedCells);
         expect(findings.warnings).toBeGreaterThan(0);
         expect(findings.examples[0]!.message).toContain('cannot hold');
       }

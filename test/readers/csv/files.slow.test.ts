@@ -11,8 +11,11 @@ const fileCases = readFileSync(`${fixtureFolder}/expected.txt`, 'utf8')
   .split('\n')
   .filter((line) => line.includes(' ==> ') && !line.startsWith('#'))
   .map((line) => {
-    const [file, how, count] = line.split(' ==> ') as [string, string, string];
-    const [reader, params] = [how.slice(0, 3), JSON.parse(how.slice(4)) as CsvTestParams];
+    const [file, readerText, count] = line.split(' ==> ') as [string, string, string];
+    const [reader, params] = [
+      readerText.slice(0, 3),
+      JSON.parse(readerText.slice(4)) as CsvTestParams,
+    ];
     return { file, reader, params, count: Number(count) };
   });
 interface CsvTestParams extends Record<string, unknown> {
@@ -33,9 +36,9 @@ const derivedColumnsByFile: Readonly<Record<string, readonly string[]>> = {
 
 describe.each(fileCases)('$file', ({ file, reader, params, count }) => {
   test('has the records of the independent count, as csv-parse reads them', async () => {
-    const read = await importFile(resolve(fixtureFolder, file), file, reader, { params });
-    expect(read.error).toBeNull();
-    expect(read.rows).toHaveLength(count);
+    const importedFile = await importFile(resolve(fixtureFolder, file), file, reader, { params });
+    expect(importedFile.error).toBeNull();
+    expect(importedFile.rows).toHaveLength(count);
     const bytes = readFileSync(`${fixtureFolder}/${file}`);
     const unpackedBytes = file.endsWith('.gz') ? gunzipSync(bytes) : bytes;
     const text = isUtf8(unpackedBytes)
@@ -44,18 +47,22 @@ describe.each(fileCases)('$file', ({ file, reader, params, count }) => {
     const delimiter = params.delimiter ?? (reader === 'csv' ? ',' : '\t');
     const rows = parseRowsByCsvParse(text, delimiter, params.comment);
     const header = params.headercols ? -1 : params.header === null ? -1 : (params.header ?? 0);
-    const unnamed = rows[0]!.map((_, k) => `column_${k}`);
-    const names = params.headercols ?? (header < 0 ? unnamed : rows[header]!);
+    const positionNames = rows[0]!.map((_, k) => `column_${k}`);
+    const names = params.headercols ?? (header < 0 ? positionNames : rows[header]!);
     const expectedRecords = naiveRecordsOf(names, rows.slice(header + 1));
     // Columns that are derived from those of a MAF file have their own test.
-    const isMade = (name: string) => !Object.hasOwn(expectedRecords[0] ?? {}, name);
-    const shownRows = read.rows.map((row) =>
-      Object.fromEntries(Object.entries(row).filter(([name]) => !isMade(name))),
+    const isDerived = (name: string) => !Object.hasOwn(expectedRecords[0] ?? {}, name);
+    const shownRows = importedFile.rows.map((row) =>
+      Object.fromEntries(Object.entries(row).filter(([name]) => !isDerived(name))),
     );
     expect(shownRows).toEqual(expectedRecords);
-    const madeNames = read.columns.filter(({ name }) => isMade(name)).map(({ name }) => name);
-    expect(madeNames).toEqual(derivedColumnsByFile[file] ?? []);
-    expect(read.ordering.map(([, ordering]) => ordering)).toEqual(read.ordering.map((_, i) => i));
+    const derivedNames = importedFile.columns
+      .filter(({ name }) => isDerived(name))
+      .map(({ name }) => name);
+    expect(derivedNames).toEqual(derivedColumnsByFile[file] ?? []);
+    expect(importedFile.ordering.map(([, ordering]) => ordering)).toEqual(
+      importedFile.ordering.map((_, i) => i),
+    );
   });
 
   test('gives the same records for any chunk size', async () => {

@@ -11,7 +11,7 @@ import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-long-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const randomBelow = (next: Random, most: number): number => Math.floor(next() * most);
+const randomBelow = (next: Random, limit: number): number => Math.floor(next() * limit);
 
 function writeCsvFile(text: string): string {
   const path = join(folder, 'long.csv');
@@ -26,13 +26,13 @@ function writeCsvFile(text: string): string {
 function randomLongTable(next: Random, bytes: number): string {
   const end = next() < 0.5 ? '\n' : '\r\n';
   let text = `a,b,c,"d ""e""",f${end}`;
-  const oddity = [0, 0.001, 0.05][randomBelow(next, 3)]!;
+  const oddityShare = [0, 0.001, 0.05][randomBelow(next, 3)]!;
   while (text.length < bytes) {
     const c = next() < 0.3 ? '' : `"x, ""${randomBelow(next, 1e6)}"" y"`;
-    const d = next() < oddity ? `"two${end}lines"` : `w${randomBelow(next, 50)}`;
-    const f = next() < oddity / 10 ? 'z'.repeat(randomBelow(next, 2 * maxScannedBytes)) : 'é';
+    const d = next() < oddityShare ? `"two${end}lines"` : `w${randomBelow(next, 50)}`;
+    const f = next() < oddityShare / 10 ? 'z'.repeat(randomBelow(next, 2 * maxScannedBytes)) : 'é';
     text += `${randomBelow(next, 1e9)},${next()},${c},${d},${f}${end}`;
-    if (next() < oddity) text += next() < 0.5 ? end : `# a comment "${end}`;
+    if (next() < oddityShare) text += next() < 0.5 ? end : `# a comment "${end}`;
   }
   return text;
 }
@@ -42,13 +42,15 @@ test(`tables of several windows are read as csv-parse reads them (seed ${seed})`
   for (let round = 0; round < 6; round++) {
     const text = randomLongTable(next, 3 * maxScannedBytes + randomBelow(next, 1000));
     const rows = parseRowsByCsvParse(Buffer.from(text), ',');
-    const found = await importFile(writeCsvFile(text), 'long.csv', 'csv', {
+    const csvImport = await importFile(writeCsvFile(text), 'long.csv', 'csv', {
       targetBytes: 1 + randomBelow(next, 4 * maxScannedBytes),
       validation: { disable: true, raiseOnErrors: false, strict: false, allowNewFields: true },
     });
-    expect(found.error).toBeNull();
-    expect(found.rows.map((row) => ({ ...row }))).toEqual(naiveRecordsOf(rows[0]!, rows.slice(1)));
-    expect(found.findings.examples).toEqual([]);
+    expect(csvImport.error).toBeNull();
+    expect(csvImport.rows.map((row) => ({ ...row }))).toEqual(
+      naiveRecordsOf(rows[0]!, rows.slice(1)),
+    );
+    expect(csvImport.findings.examples).toEqual([]);
   }
 });
 
@@ -56,14 +58,14 @@ test('a column whose last cell is not a number keeps the text of its numbers', a
   const numbers = ['1.50', '007', ' 7 ', '"2.0"', '1e3', '', '12345678901234567890'];
   const cells = Array.from({ length: 30_000 }, (_, i) => numbers[i % numbers.length]!);
   cells[25_001] = 'late';
-  const found = await importFile(
+  const csvImport = await importFile(
     writeCsvFile(`a,b\n${cells.map((cell, i) => `${i},${cell}\n`).join('')}`),
     'late.csv',
     'csv',
   );
   const expectedRecords = cells.map((cell, i) => ({ a: i, b: cell.replaceAll('"', '') || null }));
-  expect(found.rows.map((row) => ({ ...row }))).toEqual(expectedRecords);
-  expect(found.rewritten).toBe(0);
+  expect(csvImport.rows.map((row) => ({ ...row }))).toEqual(expectedRecords);
+  expect(csvImport.rewritten).toBe(0);
 });
 
 test(`cells that do not fit their field fail alike in runs and row by row (seed ${seed})`, async () => {
@@ -83,13 +85,13 @@ test(`cells that do not fit their field fail alike in runs and row by row (seed 
     const path = writeCsvFile(`n,t,k\n${lines.join('')}`);
     for (const disable of [true, false]) {
       const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
-      const [runs, rows] = await Promise.all(
+      const [wholeImport, lineImport] = await Promise.all(
         [1 << 20, 1].map((targetBytes) =>
           importFile(path, 'n.csv', 'csv', { targetBytes, known: knownColumns, validation }),
         ),
       );
-      expect({ ...runs, chunks: 0 }).toEqual({ ...rows, chunks: 0 });
-      expect(runs!.findings.errors > 0).toBe(!disable);
+      expect({ ...wholeImport, chunks: 0 }).toEqual({ ...lineImport, chunks: 0 });
+      expect(wholeImport!.findings.errors > 0).toBe(!disable);
     }
   }
 });

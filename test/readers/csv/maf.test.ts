@@ -12,7 +12,10 @@ import { seed } from '../../seed.js';
  * Returns the coordinates and the variant of each row of a MAF file, parsed in the simplest way: no fixture has quotes or an allele of the
  * reverse strand.
  */
-function naiveCoordinatesOf(text: string, asked?: string): (readonly [unknown, unknown])[] {
+function naiveCoordinatesOf(
+  text: string,
+  requestedBuild?: string,
+): (readonly [unknown, unknown])[] {
   const [head, ...lines] = text
     .split(/\r?\n/)
     .filter((line) => line !== '' && !line.startsWith('#'));
@@ -21,16 +24,16 @@ function naiveCoordinatesOf(text: string, asked?: string): (readonly [unknown, u
     const cells = line.split('\t');
     const cellOf = (name: string) => cells[columns.indexOf(name)] ?? '';
     const build =
-      asked ??
+      requestedBuild ??
       { 37: 'GRCh37', hg19: 'GRCh37', GRCh37: 'GRCh37', GRCh38: 'GRCh38' }[cellOf('ncbi_build')]!;
     const chromosome = cellOf('chromosome').replace(/^chr/, '');
     const [start, stop] = [Number(cellOf('start_position')), Number(cellOf('end_position'))];
-    const [reference, first, second] = [
+    const [reference, firstAllele, secondAllele] = [
       cellOf('reference_allele'),
       cellOf('tumor_seq_allele1'),
       cellOf('tumor_seq_allele2'),
     ];
-    const allele = second !== reference || first === '' ? second : first;
+    const allele = secondAllele !== reference || firstAllele === '' ? secondAllele : firstAllele;
     const place = { build, chromosome, start, stop };
     return [place, `${build}-${chromosome}-${start}-${stop}-${allele}`.toUpperCase()] as const;
   });
@@ -43,11 +46,11 @@ test.each<[string, string | undefined, string]>([
   ['vcf2maf_input.maf', undefined, 'variant'],
   ['genome_nexus_input.maf', undefined, 'variant'],
   ['tcga_brca.maf.gz', 'GRCh37', 'variant'],
-])('%s: each row has coordinates and a variant (build %s)', async (file, asked, name) => {
+])('%s: each row has coordinates and a variant (build %s)', async (file, requestedBuild, name) => {
   const bytes = readFileSync(`test/fixtures/csv/${file}`);
   const text = (file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
-  const params = asked === undefined ? {} : { genome_build: asked };
-  const expectedPlaces = naiveCoordinatesOf(text, asked);
+  const params = requestedBuild === undefined ? {} : { genome_build: requestedBuild };
+  const expectedPlaces = naiveCoordinatesOf(text, requestedBuild);
   const next = seededRandom(seed);
   for (const targetBytes of [1 << 20, 1 + Math.floor(next() * text.length)]) {
     const { rows, error, columns, genomeBuild } = await importSource(bytes, 'tsv', {
@@ -131,10 +134,10 @@ describe('the rows of a MAF file', () => {
     ['another genome', ['mm10', '1', '5', '5', '+', 'A', 'A', 'T'], [null, null]],
   ])('have coordinates and a variant: %s', async (_, cells, want) => {
     const otherLine = mafLine('37', '2', '1', '1', '+', 'C', 'C', 'G');
-    const second = [coordinatesAt('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
-    expect(await importPositions(mafLine(...cells) + otherLine)).toEqual([want, second]);
+    const otherPosition = [coordinatesAt('GRCh37', 1, 1, '2'), 'GRCH37-2-1-1-G'];
+    expect(await importPositions(mafLine(...cells) + otherLine)).toEqual([want, otherPosition]);
     // The last row has too many cells for the fast path, so the general path parses it.
-    expect(await importPositions(otherLine + mafLine(...cells, ''))).toEqual([second, want]);
+    expect(await importPositions(otherLine + mafLine(...cells, ''))).toEqual([otherPosition, want]);
   });
 
   test('have those of the request instead of those of the file, with a warning', async () => {
@@ -145,18 +148,18 @@ describe('the rows of a MAF file', () => {
       [coordinatesAt('GRCh38', 5, 5), 'GRCH38-1-5-5-T'],
       [coordinatesAt('GRCh38', 6, 6), 'GRCH38-1-6-6-T'],
     ]);
-    const askedRead = await importSource(mafHeader + text, 'tsv', {
+    const readWithBuild = await importSource(mafHeader + text, 'tsv', {
       params: { genome_build: 'GRCh38' },
     });
-    expect(askedRead.warnings).toEqual([
+    expect(readWithBuild.warnings).toEqual([
       'NCBI_Build names GRCh37, but GRCh38 is asked for: positions are read as of GRCh38',
     ]);
     expect(await importPositions(text)).toEqual([
       [coordinatesAt('GRCh37', 5, 5), 'GRCH37-1-5-5-T'],
       [null, null],
     ]);
-    const commented = await importSource(`## Reference hg19\n${mafHeader}${text}`, 'tsv');
-    expect(commented.rows[1]).toMatchObject({ variant: 'GRCH37-1-6-6-T' });
+    const readWithComment = await importSource(`## Reference hg19\n${mafHeader}${text}`, 'tsv');
+    expect(readWithComment.rows[1]).toMatchObject({ variant: 'GRCH37-1-6-6-T' });
   });
 
   test('have none if nothing names the build, or known_sources is off; nor have tables for queries of files', async () => {

@@ -5,15 +5,15 @@ import { importSource, type SourceOptions } from '../import-source.js';
 
 describe('columns with the dotted names of members', () => {
   const column = (name: string, type: StoredType, more: Partial<Column> = {}): Column => ({ name, physical: name, type, isList: false, ...more }); // prettier-ignore
-  const members = [
+  const memberColumns = [
     column('AF', 'double'),
     column('note', 'string'),
     column('genes', 'string', { isList: true }),
     column('site', 'object', { children: [column('a.b', 'string'), column('n', 'long')] }),
   ];
-  const known = [column('id', 'string'), column('info', 'object', { children: members }), column('flat.x', 'string'), column('flat', 'object', { children: [column('x', 'string')] }), column('calls', 'object', { isList: true, children: [column('GT', 'string')] })]; // prettier-ignore
-  const read = async (text: string, more: SourceOptions = {}): Promise<unknown> => {
-    const { rows, error } = await importSource(text, 'csv', { known, ...more });
+  const knownColumns = [column('id', 'string'), column('info', 'object', { children: memberColumns }), column('flat.x', 'string'), column('flat', 'object', { children: [column('x', 'string')] }), column('calls', 'object', { isList: true, children: [column('GT', 'string')] })]; // prettier-ignore
+  const readRecords = async (text: string, more: SourceOptions = {}): Promise<unknown> => {
+    const { rows, error } = await importSource(text, 'csv', { known: knownColumns, ...more });
     return error ?? rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))); // prettier-ignore
   };
   test.each<[string, string, unknown]>([
@@ -27,14 +27,17 @@ describe('columns with the dotted names of members', () => {
     ['are new fields beside a column of the whole object', 'info,info.AF\n,1\n', [{ 'info.AF': 1 }]],
     ['reject values of other types', 'id,info.AF\na,x\n', expect.stringContaining('301')],
   ])('%s', async (_, text, want) => {
-    expect(await read(text)).toEqual(want);
-    expect(await read(text, { targetBytes: 8 })).toEqual(want);
+    expect(await readRecords(text)).toEqual(want);
+    expect(await readRecords(text, { targetBytes: 8 })).toEqual(want);
   }); // prettier-ignore
 
   test('widen members', async () => {
     const text = `id,info.site.n,info.AF\n${'a,1,1\n'.repeat(9)}b,1.5,2\n`;
     for (const targetBytes of [8, 1000]) {
-      const { rows, columns } = await importSource(text, 'csv', { known, targetBytes });
+      const { rows, columns } = await importSource(text, 'csv', {
+        known: knownColumns,
+        targetBytes,
+      });
       expect(columns[1]!.children![3]!.children![1]!.type).toBe('double');
       expect(rows.map(({ info }) => info)).toEqual([...Array.from({ length: 9 }, () => ({ AF: 1, site: { n: 1 } })), { AF: 2, site: { n: 1.5 } }]); // prettier-ignore
     }
@@ -43,15 +46,16 @@ describe('columns with the dotted names of members', () => {
   test('lose the values of rejected rows', async () => {
     const validation = { ...lenientParams, maxRejected: 5 };
     const text = 'id,info.genes,info.AF\na,x,1\nb,y,no\nc,,\nd,,4\n';
-    const { rows } = await importSource(text, 'csv', { known, validation });
+    const { rows } = await importSource(text, 'csv', { known: knownColumns, validation });
     expect(rows.map(({ id, info }) => [id, info])).toEqual([['a', { AF: 1, genes: ['x'] }], ['c', null], ['d', { AF: 4 }]]); // prettier-ignore
   });
 
   test('are named as a whole in findings', async () => {
     const isDeclared = true;
-    const declared = [column('info', 'object', { children: [column('AF', 'double'), column('DP', 'double', { isDeclared }), column('note', 'string')] })]; // prettier-ignore
+    const declaredColumns = [column('info', 'object', { children: [column('AF', 'double'), column('DP', 'double', { isDeclared }), column('note', 'string')] })]; // prettier-ignore
     const text = Buffer.from('info.AF,info.DP,info.note\nNaN,inf,caf\xe9\n', 'latin1');
-    const { findings } = await importSource(text, 'csv', { known: declared, validation: lenientParams, params: { encoding: 'utf-8' } }); // prettier-ignore
+    const params = { encoding: 'utf-8' };
+    const { findings } = await importSource(text, 'csv', { known: declaredColumns, validation: lenientParams, params }); // prettier-ignore
     expect(findings.examples.map(({ field }) => field).toSorted()).toEqual(['info.AF', 'info.DP', 'info.note']); // prettier-ignore
   });
 

@@ -23,22 +23,22 @@ export function naiveRecordsOf(names: readonly string[], rows: readonly string[]
     /^ *(?:\.|na|n\/a|null|[-+]?nan|[-+]?inf(?:inity)?) *$/i.test(cell) ||
     (/^ *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)? *$/.test(cell) && !isNumber(cell));
   const width = Math.max(names.length, ...rows.map((row) => row.findLastIndex((cell) => cell !== '') + 1)); // prettier-ignore
-  const all = [...names, ...Array.from({ length: width - names.length }, () => '')];
+  const allNames = [...names, ...Array.from({ length: width - names.length }, () => '')];
   const chromosomes = new Set([...Array.from({ length: 26 }, (_, i) => `${i + 1}`), 'X', 'Y', 'MT', '']); // prettier-ignore
-  const holdsText = all.map(
+  const areTexts = allNames.map(
     (name, k) =>
       (/^(?:chr|chrom|chromosome)$/i.test(name) &&
         rows.every((row) => chromosomes.has(row[k] ?? ''))) ||
       rows.some((row) => row[k] && !isNumber(row[k]) && !isNull(row[k])) ||
       !rows.some((row) => row[k] && isNumber(row[k])),
   );
-  const keys = uniqueNames(all);
+  const keys = uniqueNames(allNames);
   return rows.map((row) =>
     Object.fromEntries(
       keys.map((key, k) => {
         const cell = row[k] ?? '';
-        const isEmpty = cell === '' || (!holdsText[k] && isNull(cell));
-        return [key, isEmpty ? null : holdsText[k] ? cell : Number(cell)];
+        const isEmpty = cell === '' || (!areTexts[k] && isNull(cell));
+        return [key, isEmpty ? null : areTexts[k] ? cell : Number(cell)];
       }),
     ),
   );

@@ -15,8 +15,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Number of random files. docs/threats.md asks for 100,000, which STRANDLAKE_CASES can set. */
 const fileCount = caseCountByTier(20, 2_000);
 
-function randomBelow(next: Random, most: number): number {
-  return Math.floor(next() * most);
+function randomBelow(next: Random, limit: number): number {
+  return Math.floor(next() * limit);
 }
 
 function pickRandom<T>(next: Random, values: readonly T[]): T {
@@ -91,24 +91,24 @@ function randomTable(next: Random): RandomTable {
     Array.from({ length: width }, (_, k) => cell(k)),
   );
   const lineEnd = pickRandom(next, ['\n', '\r\n', '\r', 'any']);
-  const end = () => (lineEnd === 'any' ? pickRandom(next, ['\n', '\r\n', '\r']) : lineEnd);
+  const pickLineEnd = () => (lineEnd === 'any' ? pickRandom(next, ['\n', '\r\n', '\r']) : lineEnd);
   let text = next() < 0.2 ? '\ufeff' : '';
   for (const [i, row] of rows.entries()) {
-    if (next() < 0.1) text += end();
+    if (next() < 0.1) text += pickLineEnd();
     if (next() < 0.1)
-      text += `#${pickRandom(next, ['', ' "', `a${delimiter}"b`, ` it's`])}${end()}`;
+      text += `#${pickRandom(next, ['', ' "', `a${delimiter}"b`, ` it's`])}${pickLineEnd()}`;
     const line = row.map((one, k) => cellText(next, one, delimiter, width === 1 || k === 0));
     text += line.join(delimiter);
-    if (i < rows.length - 1 || next() < 0.7) text += end();
+    if (i < rows.length - 1 || next() < 0.7) text += pickLineEnd();
   }
   return { text: Buffer.from(text), params: { delimiter, comment: '#' }, delimiter, rows };
 }
 
 /** Writes a cell: in quotes if they are required, and sometimes if they are not. */
 function cellText(next: Random, cell: string, delimiter: string, isFirst: boolean): string {
-  const must =
+  const mustQuote =
     cell.includes(delimiter) || /["\r\n]/.test(cell) || (isFirst && /^(?:#|$)/.test(cell));
-  return must || next() < 0.2 ? `"${cell.replaceAll('"', '""')}"` : cell;
+  return mustQuote || next() < 0.2 ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
 // F8: for well-formed files, there are no differences from csv-parse.
@@ -116,18 +116,18 @@ test(`well-formed files are read as csv-parse reads them, however they are split
   const next = seededRandom(seed);
   for (let round = 0; round < fileCount; round++) {
     const { text, params, delimiter, rows } = randomTable(next);
-    const all = parseRowsByCsvParse(text, delimiter);
-    expect(all).toEqual(rows.filter((row) => row.length > 0));
-    const expectedRecords = naiveRecordsOf(all[0] ?? [], all.slice(1));
-    const { error, ...found } = await importText(
+    const parsedRows = parseRowsByCsvParse(text, delimiter);
+    expect(parsedRows).toEqual(rows.filter((row) => row.length > 0));
+    const expectedRecords = naiveRecordsOf(parsedRows[0] ?? [], parsedRows.slice(1));
+    const { error, ...importResult } = await importText(
       text,
       params,
       1 + randomBelow(next, 300),
       randomBelow(next, 3),
     );
     expect([error, JSON.stringify(text.toString())]).toEqual([null, expect.anything()]);
-    expect(found.rows.map((row) => ({ ...row }))).toEqual(expectedRecords);
-    expect(found.findings.examples.filter(({ code }) => code !== 304)).toEqual([]);
+    expect(importResult.rows.map((row) => ({ ...row }))).toEqual(expectedRecords);
+    expect(importResult.findings.examples.filter(({ code }) => code !== 304)).toEqual([]);
   }
 });
 
@@ -161,12 +161,12 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
     '§',
   ];
   const oddBytes = [Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from('€')];
-  let rejectedTexts = 0;
+  let rejectedCount = 0;
   // If a small number of random texts contains no rejected one, further texts are generated.
   const leastRejected = Math.ceil(randomTextCount / 12);
   for (
     let round = 0;
-    round < randomTextCount || (rejectedTexts < leastRejected && round < 500);
+    round < randomTextCount || (rejectedCount < leastRejected && round < 500);
     round++
   ) {
     const parts = Array.from({ length: randomBelow(next, 120) }, () =>
@@ -185,7 +185,7 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
       ...(next() < 0.2 && { skipcols: [randomBelow(next, 3)] }),
     };
     const wholeRead = await importText(text, params, 1 << 20);
-    if (wholeRead.findings.errors > 0) rejectedTexts++;
+    if (wholeRead.findings.errors > 0) rejectedCount++;
     for (const targetBytes of [1, 1 + randomBelow(next, 60)]) {
       const cutRead = await importText(text, params, targetBytes, randomBelow(next, 3));
       const caseText = JSON.stringify([text.toString('latin1'), params, targetBytes]);
@@ -195,7 +195,7 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
       ]);
     }
   }
-  expect(rejectedTexts).toBeGreaterThanOrEqual(leastRejected);
+  expect(rejectedCount).toBeGreaterThanOrEqual(leastRejected);
 });
 
 // F5: tests bytes that are not UTF-8, at every position in a chunk.

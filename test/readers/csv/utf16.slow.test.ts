@@ -38,9 +38,9 @@ describe.each(byteOrders)('%s', (order) => {
       const bytes = encodeText(mark + tableText, order);
       for (const layer of compressionLayers)
         for (const targetBytes of [1, 777, 1 << 20]) {
-          const found = await importSource(bytes, 'csv', { params, layer, targetBytes });
-          expect([found.error, found.warnings]).toEqual([null, warnings]);
-          expect([found.rows, found.columns, found.findings]).toEqual([
+          const utf16Read = await importSource(bytes, 'csv', { params, layer, targetBytes });
+          expect([utf16Read.error, utf16Read.warnings]).toEqual([null, warnings]);
+          expect([utf16Read.rows, utf16Read.columns, utf16Read.findings]).toEqual([
             expectedRead.rows,
             expectedRead.columns,
             expectedRead.findings,
@@ -57,25 +57,25 @@ describe.each(byteOrders)('%s', (order) => {
     const text = `a,b\n${rows.join('')}`;
     const expectedRead = await importSource(text, 'csv');
     for (const layer of compressionLayers) {
-      const found = await importSource(encodeText(text, order), 'csv', {
+      const utf16Read = await importSource(encodeText(text, order), 'csv', {
         layer,
         targetBytes: 100_000,
       });
-      expect(found.chunks).toBeGreaterThan(2);
-      expect([found.error, found.findings]).toEqual([null, expectedRead.findings]);
-      expect(JSON.stringify(found.rows) === JSON.stringify(expectedRead.rows)).toBe(true);
+      expect(utf16Read.chunks).toBeGreaterThan(2);
+      expect([utf16Read.error, utf16Read.findings]).toEqual([null, expectedRead.findings]);
+      expect(JSON.stringify(utf16Read.rows) === JSON.stringify(expectedRead.rows)).toBe(true);
     }
   });
 
   test('what is not UTF-16 becomes U+FFFD, with a warning', async () => {
-    const lone = Buffer.concat([
+    const bytesWithLoneSurrogate = Buffer.concat([
       encodeText('a,b\nx', order),
       encodeText('\ud83d', order),
       encodeText('y,2\n', order),
     ]);
     const cutBytes = Buffer.concat([encodeText('a,b\nx,y', order), Buffer.of(0x41)]);
     for (const [bytes, cell] of [
-      [lone, { a: 'x\ufffdy', b: 2 }],
+      [bytesWithLoneSurrogate, { a: 'x\ufffdy', b: 2 }],
       [cutBytes, { a: 'x', b: 'y\ufffd' }],
     ] as const) {
       const { rows, warnings, error } = await importSource(bytes, 'csv');
@@ -97,13 +97,13 @@ describe.each(byteOrders)('%s', (order) => {
         pieces.push(bytes.subarray(at, at + size));
         at += size;
       }
-      const found: Uint8Array[] = [];
+      const decodedPieces: Uint8Array[] = [];
       const source = (async function* () {
         yield* pieces;
       })();
       for await (const piece of utf16ToUtf8(source, order, () => expect('damaged').toBe('')))
-        found.push(piece);
-      expect(Buffer.concat(found).toString()).toBe('a😀é\n'.repeat(50));
+        decodedPieces.push(piece);
+      expect(Buffer.concat(decodedPieces).toString()).toBe('a😀é\n'.repeat(50));
     }
   });
 

@@ -61,10 +61,10 @@ describe('real files', () => {
     );
     expect(error).toBeNull();
     expect(rows.length).toBe(count);
-    const lists = listsOf(columns);
-    const expectedFeatures = featuresOf(text).map((line) => oracle(line, lists));
-    const found = rows.map(withoutCoordinates);
-    expect(found).toEqual(expectedFeatures);
+    const listKeys = listsOf(columns);
+    const expectedFeatures = featuresOf(text).map((line) => oracleFeature(line, listKeys));
+    const foundFeatures = rows.map(withoutCoordinates);
+    expect(foundFeatures).toEqual(expectedFeatures);
   });
 
   test('any split, compression and order of the chunks gives the same records', async () => {
@@ -89,19 +89,19 @@ describe('real files', () => {
     return new Set(attributes.filter(({ isList }) => isList).map(({ name }) => name));
   }
 
-  function oracle(line: string, lists: ReadonlySet<string>): Row {
+  function oracleFeature(line: string, listKeys: ReadonlySet<string>): Row {
     const { seq_id, attributes, phase, ...rest } = util.parseFeature(line);
     const entries = Object.entries(attributes ?? {}).map(([key, values]) => [
       key,
-      lists.has(key) ? values : values![0],
+      listKeys.has(key) ? values : values![0],
     ]);
     // The oracle (@gmod/gff) leaves out attributes without a value, for which the reader stores the empty text.
-    const empty = line
+    const emptyKeys = line
       .split('\t')[8]!
       .split(';')
       .filter((one) => /^\s*[^=\s][^=]*(?:=\s*)?$/.test(one))
       .map((one) => one.replace('=', '').trim());
-    for (const key of empty) entries.push([key, lists.has(key) ? [''] : '']);
+    for (const key of emptyKeys) entries.push([key, listKeys.has(key) ? [''] : '']);
     return {
       seqid: seq_id,
       ...rest,
@@ -112,9 +112,9 @@ describe('real files', () => {
 });
 
 const gff3Line = (attributes: string, columns: Record<number, string> = {}): string => {
-  const all = ['c1', 's', 'gene', '5', '9', '.', '+', '.', attributes];
-  for (const [i, text] of Object.entries(columns)) all[Number(i)] = text;
-  return all.join('\t');
+  const cells = ['c1', 's', 'gene', '5', '9', '.', '+', '.', attributes];
+  for (const [i, text] of Object.entries(columns)) cells[Number(i)] = text;
+  return cells.join('\t');
 };
 
 test('many values per line are in the rows of their lines', async () => {
@@ -313,8 +313,8 @@ describe('F12: rules of the specification', () => {
     const declaredColumn = { name: 'score', physical: 'score', type: 'double', isList: false, isDeclared: true } as const;
     const { error, findings } = await importSource(text, reader, { known: [declaredColumn] });
     expect([error, findings.counts]).toEqual(['file, line 2: field score: the value is NaN (code 304, NaN Value for Field); 3 more errors', { 304: 2, 305: 2 }]);
-    const disabled = await importSource(text, reader, { known: [declaredColumn], validation: { ...lenientParams, disable: true } });
-    expect([disabled.error, disabled.findings.counts, disabled.rows.length]).toEqual([null, {}, 5]);
+    const uncheckedImport = await importSource(text, reader, { known: [declaredColumn], validation: { ...lenientParams, disable: true } });
+    expect([uncheckedImport.error, uncheckedImport.findings.counts, uncheckedImport.rows.length]).toEqual([null, {}, 5]);
   }); // prettier-ignore
 
   test('values that do not fit are null when validation is off', async () => {
@@ -403,10 +403,10 @@ describe('lines', () => {
     const text = `// one\n#two\n${gff3Line('ID=a')}\ntrack name=x\n`;
     const { error } = await importSource(text, 'gff3');
     expect(error).toContain('file, line 1: expected 9 columns');
-    const comment = await importSource(`// one\n#two\n${gff3Line('ID=a')}\n//\n`, 'gff3', {
+    const commentedRead = await importSource(`// one\n#two\n${gff3Line('ID=a')}\n//\n`, 'gff3', {
       params: { comment: '//' },
     });
-    expect([comment.error, comment.rows.length]).toEqual([null, 1]);
+    expect([commentedRead.error, commentedRead.rows.length]).toEqual([null, 1]);
     for (const bad of ['', 5, 'a\tb'])
       await expect(importSource('', 'gff3', { params: { comment: bad } })).rejects.toMatchObject({
         code: 'invalid',

@@ -45,12 +45,14 @@ describe('real files', () => {
       expect([error, findings.warnings]).toEqual([null, 0]);
       expect(rows.length).toBe(count);
       const attributes = columns.find((column) => column.name === 'attributes')!.children!;
-      const lists = new Set(attributes.filter(({ isList }) => isList).map((column) => column.name));
+      const listKeys = new Set(
+        attributes.filter(({ isList }) => isList).map((column) => column.name),
+      );
       const lines = readFixtureText(name)
         .split(/\r?\n/)
         .filter((line) => line.trim() !== '' && !line.startsWith('#'));
-      const found = rows.map(withoutCoordinates);
-      expect(found).toEqual(lines.map((line) => split(line, lists)));
+      const foundFeatures = rows.map(withoutCoordinates);
+      expect(foundFeatures).toEqual(lines.map((line) => naiveFeature(line, listKeys)));
     },
   );
 
@@ -70,12 +72,14 @@ describe('real files', () => {
   });
 
   /** Parses a line in the simplest way: no fixture has an escaped quote, and semicolons in values are always in quotes. */
-  function split(line: string, lists: ReadonlySet<string>): Row {
-    const [seqid, source, type, start, end, score, strand, phase, rest] = line
+  function naiveFeature(line: string, listKeys: ReadonlySet<string>): Row {
+    const [seqid, source, type, start, end, score, strand, phase, attributesText] = line
       .split('\t')
       .map((text) => (text === '.' ? null : text));
     const values = new Map<string, string[]>();
-    for (const [, key, quoted, plain] of rest!.matchAll(/([^\s;]+) +(?:"([^"]*)"|([^";]+))/g))
+    for (const [, key, quoted, plain] of attributesText!.matchAll(
+      /([^\s;]+) +(?:"([^"]*)"|([^";]+))/g,
+    ))
       values.set(key!, [...(values.get(key!) ?? []), quoted ?? plain!.trim()]);
     return {
       seqid: seqid!,
@@ -87,7 +91,7 @@ describe('real files', () => {
       strand: strand!,
       phase: phase === null ? null : Number(phase),
       attributes: Object.fromEntries(
-        [...values].map(([key, all]) => [key, lists.has(key) ? all : all[0]!]),
+        [...values].map(([key, all]) => [key, listKeys.has(key) ? all : all[0]!]),
       ),
     };
   }

@@ -85,24 +85,24 @@ function randomFeatures(
   share: number,
 ): string {
   const lineEnd = pickRandom(next, ['\n', '\r\n']);
-  const orOther = <T>(usual: T, others: readonly T[]): T =>
+  const orUnusual = <T>(usual: T, others: readonly T[]): T =>
     next() < share / 9 ? pickRandom(next, others) : usual;
   let text = head.replaceAll('\n', lineEnd);
   while (text.length < 1.2 * maxScannedBytes) {
     const from = 1 + Math.floor(next() * 1e6);
     const line = [
-      orOther(pickRandom(next, ['1', 'chrX', '2']), unusualCells.seqid),
-      orOther(pickRandom(next, ['havana', '.']), unusualCells.source),
-      orOther('exon', ['.', '']),
-      orOther(String(from), unusualCells.start),
-      orOther(String(from + 9), unusualCells.stop),
-      orOther(pickRandom(next, ['.', '0.5']), unusualCells.score),
-      orOther(pickRandom(next, ['+', '-', '.']), unusualCells.strand),
-      orOther(pickRandom(next, ['.', '2']), unusualCells.phase),
-      orOther(
+      orUnusual(pickRandom(next, ['1', 'chrX', '2']), unusualCells.seqid),
+      orUnusual(pickRandom(next, ['havana', '.']), unusualCells.source),
+      orUnusual('exon', ['.', '']),
+      orUnusual(String(from), unusualCells.start),
+      orUnusual(String(from + 9), unusualCells.stop),
+      orUnusual(pickRandom(next, ['.', '0.5']), unusualCells.score),
+      orUnusual(pickRandom(next, ['+', '-', '.']), unusualCells.strand),
+      orUnusual(pickRandom(next, ['.', '2']), unusualCells.phase),
+      orUnusual(
         Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(end),
         ['.', '', 'a=1\tb=2'],
-      ) + orOther('', [end, `${end} `]),
+      ) + orUnusual('', [end, `${end} `]),
     ];
     text += line.join('\t') + lineEnd;
     if (next() < share)
@@ -119,16 +119,16 @@ for (const [reader, dialect] of Object.entries({ gff3: gff3Dialect, gtf: gtfDial
       for (const disable of [true, false]) {
         const text = randomFeatures(next, dialect, share);
         const validation = { disable, raiseOnErrors: false, strict: false, allowNewFields: true };
-        const runs = await importSource(text, reader, { validation, targetBytes: 1 << 20 });
+        const importInRuns = await importSource(text, reader, { validation, targetBytes: 1 << 20 });
         // In small chunks most lines are the first of their chunk, and such a line is never read as part of a run.
-        const lines = await importSource(text, reader, { validation, targetBytes: 400 });
-        expect(lines.chunks).toBeGreaterThan(100);
-        expect(runs.findings).toEqual(lines.findings);
-        expect(runs.error).toBe(lines.error);
+        const importByLine = await importSource(text, reader, { validation, targetBytes: 400 });
+        expect(importByLine.chunks).toBeGreaterThan(100);
+        expect(importInRuns.findings).toEqual(importByLine.findings);
+        expect(importInRuns.error).toBe(importByLine.error);
         // An import with errors stores nothing, so its records are not compared.
-        if (runs.findings.errors > 0) continue;
-        expect(runs.rows).toEqual(lines.rows);
-        expect(runs.columns).toEqual(lines.columns);
+        if (importInRuns.findings.errors > 0) continue;
+        expect(importInRuns.rows).toEqual(importByLine.rows);
+        expect(importInRuns.columns).toEqual(importByLine.columns);
       }
     }
   });

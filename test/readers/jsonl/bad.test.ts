@@ -40,11 +40,11 @@ async function importFixture(file: string): Promise<{ error: string | null; reco
   try {
     source = await openSource(resolve(fixtureFolder, file), file);
     const head = await jsonlReader.header(source.head, null);
-    const loaded: { readonly ref: ChunkRef; readonly bytes: Uint8Array }[] = [];
+    const loadedChunks: { readonly ref: ChunkRef; readonly bytes: Uint8Array }[] = [];
     for await (const { ref } of source.chunks(head.bodyOffset, 1000))
-      loaded.push({ ref, bytes: await loadChunk(ref) });
-    const { rows, findings } = importChunks(loaded.map(({ bytes }) => bytes));
-    for (const { ref, bytes } of loaded) releaseChunk(ref, bytes);
+      loadedChunks.push({ ref, bytes: await loadChunk(ref) });
+    const { rows, findings } = importChunks(loadedChunks.map(({ bytes }) => bytes));
+    for (const { ref, bytes } of loadedChunks) releaseChunk(ref, bytes);
     return {
       error: errorMessage(file, findings),
       records: rows.map((row) => stringifyJson(row)).join('\n'),

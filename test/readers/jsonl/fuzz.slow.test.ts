@@ -9,23 +9,25 @@ import { seed } from '../../seed.js';
 // F15 for JSONL: slightly damaged lines are read as by JSON.parse, or rejected if it rejects them.
 test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed})`, () => {
   const next = seededRandom(seed);
-  let accepted = 0;
+  let acceptedCount = 0;
   for (let round = 0; round < 5_000; round++) {
     const line = damageLine(Buffer.from(randomText(next, 1)), next);
     const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(line);
     const { findings, rows, columns, rejected } = importLines(line);
-    const told = `${JSON.stringify(text)} -> ${JSON.stringify(findings.examples)}`;
+    const caseText = `${JSON.stringify(text)} -> ${JSON.stringify(findings.examples)}`;
     const isMalformed = findings.examples.some(
       ({ code, level }) => code === 0 && level === 'error',
     );
-    expect(`${told} ${isMalformed}`).toBe(`${told} ${!isJsonObject(text) && text.trim() !== ''}`);
+    expect(`${caseText} ${isMalformed}`).toBe(
+      `${caseText} ${!isJsonObject(text) && text.trim() !== ''}`,
+    );
     expect(rows.length + rejected).toBe(text.trim() === '' ? 0 : 1);
     if (rows.length === 0) continue;
-    accepted++;
-    const expected = castRecord(parseJson(text) as Row, columns);
-    expect(`${told} ${jsonTextOf(rows[0])}`).toBe(`${told} ${jsonTextOf(expected)}`);
+    acceptedCount++;
+    const expectedRecord = castRecord(parseJson(text) as Row, columns);
+    expect(`${caseText} ${jsonTextOf(rows[0])}`).toBe(`${caseText} ${jsonTextOf(expectedRecord)}`);
   }
-  expect(accepted).toBeGreaterThan(500);
+  expect(acceptedCount).toBeGreaterThan(500);
 });
 
 /** Returns JSON text in which an integer 0 has no sign, because a long does not keep it. */
@@ -49,17 +51,18 @@ function damageLine(line: Buffer, next: Random): Buffer {
   for (let edits = Math.floor(next() * 3); edits >= 0; edits--) {
     const at = Math.floor(next() * bytes.length);
     const length = Math.floor(next() * 4);
-    const [before, after] = [bytes.subarray(0, at), bytes.subarray(at + length)];
+    const [bytesBefore, bytesAfter] = [bytes.subarray(0, at), bytes.subarray(at + length)];
     const roll = next();
-    if (roll < 0.2) bytes = Buffer.concat([before, after]);
-    else if (roll < 0.3) bytes = Buffer.concat([before, bytes.subarray(at, at + length), after]);
+    if (roll < 0.2) bytes = Buffer.concat([bytesBefore, bytesAfter]);
+    else if (roll < 0.3)
+      bytes = Buffer.concat([bytesBefore, bytes.subarray(at, at + length), bytesAfter]);
     else if (roll < 0.4) bytes = Buffer.concat([bytes, bytes.subarray(at, at + length)]);
     else {
       const byte =
         roll < 0.9 ? jsonBytes[Math.floor(next() * jsonBytes.length)]! : Math.floor(next() * 256);
       if (byte === 10 || byte === 13) continue;
       const rest = roll < 0.65 ? bytes.subarray(at) : bytes.subarray(at + 1);
-      bytes = Buffer.concat([before, Buffer.from([byte]), rest]);
+      bytes = Buffer.concat([bytesBefore, Buffer.from([byte]), rest]);
     }
   }
   return bytes;

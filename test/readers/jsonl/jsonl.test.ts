@@ -24,7 +24,7 @@ const utf8Bytes = (text: string) => new TextEncoder().encode(text);
 
 describe('F6: line ends', () => {
   const lines = ['{"a":1}', '{"a":"x\\ny","b":[1,2]}', '{"b":[]}'];
-  const expected = importLines(lines.join('\n')).rows;
+  const expectedRows = importLines(lines.join('\n')).rows;
   test.each<[string, string]>([
     ['LF and a last one', lines.join('\n') + '\n'],
     ['CR LF', lines.join('\r\n') + '\r\n'],
@@ -36,7 +36,7 @@ describe('F6: line ends', () => {
     ['spaces around', lines.map((line) => ` \t${line}\t `).join('\n')],
   ])('%s give the records of LF', (_, text) => {
     const imported = importLines(text);
-    expect(imported.rows).toEqual(expected);
+    expect(imported.rows).toEqual(expectedRows);
     expect(imported.findings.errors).toBe(0);
   });
 
@@ -50,26 +50,26 @@ describe('F6: line ends', () => {
     }
   });
 
-  const splits = caseCountByTier(100, 10_000);
-  test(`any split at line ends gives the same records, ${splits} times`, () => {
+  const splitCount = caseCountByTier(100, 10_000);
+  test(`any split at line ends gives the same records, ${splitCount} times`, () => {
     console.log(`jsonl split seed ${seed}`);
     const next = seededRandom(seed);
-    const samples = Array.from({ length: 100 }, () => randomText(next));
-    for (const text of samples) {
-      const whole = importLines(text);
-      for (let round = 0; round < splits / 100; round++) {
+    const randomTexts = Array.from({ length: 100 }, () => randomText(next));
+    for (const text of randomTexts) {
+      const wholeImport = importLines(text);
+      for (let round = 0; round < splitCount / 100; round++) {
         const size = 1 + Math.floor(next() * text.length);
-        expectSameImport(importLines(text, { chunkBytes: size }), whole);
+        expectSameImport(importLines(text, { chunkBytes: size }), wholeImport);
       }
     }
   });
 });
 
 describe('F5: bytes that are not UTF-8', () => {
-  const damaged = Buffer.from('{"a":"ok"}\n{"a":"x\xff"}\n{"a":"y\xc3"}\n', 'latin1');
+  const damagedBytes = Buffer.from('{"a":"ok"}\n{"a":"x\xff"}\n{"a":"y\xc3"}\n', 'latin1');
 
   test('become U+FFFD, with one warning that counts them and names the first line', () => {
-    const { rows, findings } = importLines(damaged);
+    const { rows, findings } = importLines(damagedBytes);
     expect(rows).toEqual([{ a: 'ok' }, { a: 'x\ufffd' }, { a: 'y\ufffd' }]);
     expect(findings).toMatchObject({
       errors: 0,
@@ -79,7 +79,7 @@ describe('F5: bytes that are not UTF-8', () => {
   });
 
   test('are an error under strict validation', () => {
-    const { findings, rows } = importLines(damaged, {
+    const { findings, rows } = importLines(damagedBytes, {
       validation: { ...lenientParams, strict: true },
     });
     expect(findings.errors).toBe(2);
@@ -87,31 +87,31 @@ describe('F5: bytes that are not UTF-8', () => {
   });
 
   test('give the same records however the file is split', () => {
-    const whole = importLines(damaged);
-    for (let size = 1; size < damaged.length; size++)
-      expectSameImport(importLines(damaged, { chunkBytes: size }), whole);
+    const wholeImport = importLines(damagedBytes);
+    for (let size = 1; size < damagedBytes.length; size++)
+      expectSameImport(importLines(damagedBytes, { chunkBytes: size }), wholeImport);
   });
 });
 
 describe('F7: nesting', () => {
-  const nested = (levels: number) =>
+  const nestedLists = (levels: number) =>
     '{"a":' + '['.repeat(levels - 1) + ']'.repeat(levels - 1) + '}';
-  const objects = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
+  const nestedObjects = (levels: number) => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels);
 
   test('64 levels are read, 65 refused with the limit (T0: jsonDepth)', () => {
-    expect(importLines(nested(64)).rows).toHaveLength(1);
-    expect(errorMessage('f', importLines(nested(65)).findings)).toMatch(
+    expect(importLines(nestedLists(64)).rows).toHaveLength(1);
+    expect(errorMessage('f', importLines(nestedLists(65)).findings)).toMatch(
       /a record may nest at most 64 levels deep: flatten/,
     );
-    expect(importLines(objects(64)).findings.errors).toBe(0);
-    expect(errorMessage('f', importLines(objects(65)).findings)).toMatch(
+    expect(importLines(nestedObjects(64)).findings.errors).toBe(0);
+    expect(errorMessage('f', importLines(nestedObjects(65)).findings)).toMatch(
       /a record may nest at most 64 levels deep: flatten/,
     );
   });
 
   test('objects nested deeper than 16 levels are stored as JSON text', () => {
-    const { rows, columns } = importLines(objects(20));
-    expect(stringifyJson(rows[0])).toBe(objects(20));
+    const { rows, columns } = importLines(nestedObjects(20));
+    expect(stringifyJson(rows[0])).toBe(nestedObjects(20));
     expect(describeColumnTypes(columns)).toContain('a:json');
   });
 
@@ -140,8 +140,8 @@ describe('F17: the length of strings (T0: stringBytes)', () => {
       expect(rows).toEqual([{ a: text }]);
       expect(columns[0]!.type).toBe(isAllowed ? 'string' : 'text');
     }
-    const declared = column('string').map((one) => ({ ...one, isDeclared: true as const }));
-    const { findings, rows } = importLines(line(text), { existing: declared });
+    const declaredColumns = column('string').map((one) => ({ ...one, isDeclared: true as const }));
+    const { findings, rows } = importLines(line(text), { existing: declaredColumns });
     expect(findings.counts).toEqual(isAllowed ? {} : { 306: 1 });
     expect(rows).toEqual(isAllowed ? [{ a: text }] : []);
     for (const type of ['text', 'blob', 'json'] as const)
@@ -175,17 +175,17 @@ test('integers beyond 64 bits become doubles, with a warning; in a declared long
 });
 
 describe('validation', () => {
-  const mixed = '{"a":1,"b":NaN}\n{"a":"x","b":1.5}\n{"a":2,"b":Infinity}\n';
+  const mixedLines = '{"a":1,"b":NaN}\n{"a":"x","b":1.5}\n{"a":2,"b":Infinity}\n';
   const existing: Columns = [{ name: 'a', physical: 'a', type: 'long', isList: false }];
 
   test('every error is counted, and rejected records are not stored', () => {
-    const { findings, rows, rejected } = importLines(mixed, { existing });
+    const { findings, rows, rejected } = importLines(mixedLines, { existing });
     expect(findings.counts).toMatchObject({ 301: 1, 304: 1, 305: 1 });
     expect([rows.length, rejected]).toEqual([0, 3]);
   });
 
   test('if disabled, values that do not fit become null and all records are stored', () => {
-    const { findings, rows } = importLines(mixed, {
+    const { findings, rows } = importLines(mixedLines, {
       existing,
       validation: { ...lenientParams, disable: true },
     });
@@ -203,32 +203,32 @@ describe('validation', () => {
   });
 
   test('raise_on_errors stops at the first error', () => {
-    const { findings, lines } = importLines(mixed, {
+    const { findings, lines } = importLines(mixedLines, {
       validation: { ...lenientParams, raiseOnErrors: true },
     });
     expect([findings.errors, lines]).toEqual([1, 1]);
   });
 
   test('149 columns pass, 150 are a warning, 400 an error (T0: recordKeysWarning, recordKeysError)', () => {
-    const wide = (count: number) =>
+    const wideRecord = (count: number) =>
       `{${Array.from({ length: count }, (_, i) => `"k${i}":${i}`).join(',')},"o":{}}`.replace(
         ',"o":{}',
         '',
       );
-    expect(importLines(wide(149)).findings.counts).toEqual({});
-    expect(importLines(wide(150)).findings).toMatchObject({
+    expect(importLines(wideRecord(149)).findings.counts).toEqual({});
+    expect(importLines(wideRecord(150)).findings).toMatchObject({
       counts: { 400: 1 },
       warnings: 1,
       errors: 0,
     });
-    expect(importLines(wide(399)).findings).toMatchObject({ warnings: 1, errors: 0 });
-    expect(importLines(wide(400)).findings).toMatchObject({
+    expect(importLines(wideRecord(399)).findings).toMatchObject({ warnings: 1, errors: 0 });
+    expect(importLines(wideRecord(400)).findings).toMatchObject({
       counts: { 400: 1 },
       warnings: 0,
       errors: 1,
     });
     expect(
-      importLines(wide(400), { validation: { ...lenientParams, disable: true } }).rows,
+      importLines(wideRecord(400), { validation: { ...lenientParams, disable: true } }).rows,
     ).toHaveLength(1);
   });
 
@@ -278,12 +278,12 @@ describe('F16: types are inferred from all values', () => {
     ['nothing but nulls', ['null', 'null'], 'a:string'],
   ])('%s: the same for any chunk size', (_, values, types) => {
     const text = values.map((value) => `{"a":${value}}`).join('\n');
-    const whole = importLines(text);
-    expect(describeColumnTypes(whole.columns)).toBe(types);
-    const beyond = values.filter((value) => value === '9223372036854775808').length;
-    expect(whole.findings.counts).toEqual(beyond > 0 ? { 301: beyond } : {});
+    const wholeImport = importLines(text);
+    expect(describeColumnTypes(wholeImport.columns)).toBe(types);
+    const overflowCount = values.filter((value) => value === '9223372036854775808').length;
+    expect(wholeImport.findings.counts).toEqual(overflowCount > 0 ? { 301: overflowCount } : {});
     for (const chunkBytes of [1, 20, 100, 1000, 5000])
-      expectSameImport(importLines(text, { chunkBytes }), whole);
+      expectSameImport(importLines(text, { chunkBytes }), wholeImport);
   });
 
   test('longs in a column of strings keep all digits', () => {
@@ -330,23 +330,23 @@ describe('differential', () => {
 });
 
 describe('a line that ends early', () => {
-  const good = (i: number) =>
+  const goodLine = (i: number) =>
     `{"a":${i},"b":${i}.5,"c":"x${i}","d":["2024-01-0${1 + (i % 9)}",null],"e":{"f":[{"g":${i % 2 === 0},"h":[${i}]},{}]}${i % 3 === 0 ? `,"k":{"l":"z"}` : ''}}`;
 
   test('does not affect the records around it', () => {
     console.log(`jsonl broken seed ${seed}`);
     const next = seededRandom(seed);
-    const lines = Array.from({ length: 200 }, (_, i) => good(i));
-    const whole = importLines(lines.join('\n'));
+    const lines = Array.from({ length: 200 }, (_, i) => goodLine(i));
+    const wholeImport = importLines(lines.join('\n'));
     for (let round = 0; round < byTier(2, 20); round++) {
-      const mixed = lines.flatMap((line) =>
+      const mixedLines = lines.flatMap((line) =>
         next() < 0.5 ? [line] : [line.slice(0, 1 + Math.floor(next() * (line.length - 2))), line],
       );
-      const broken = mixed.length - lines.length;
-      for (const existing of [[], whole.columns]) {
-        const imported = importLines(mixed.join('\n'), { existing, chunkBytes: 3_000 });
-        expect(imported.rows).toEqual(whole.rows);
-        expect([imported.rejected, imported.findings.errors]).toEqual([broken, broken]);
+      const brokenCount = mixedLines.length - lines.length;
+      for (const existing of [[], wholeImport.columns]) {
+        const imported = importLines(mixedLines.join('\n'), { existing, chunkBytes: 3_000 });
+        expect(imported.rows).toEqual(wholeImport.rows);
+        expect([imported.rejected, imported.findings.errors]).toEqual([brokenCount, brokenCount]);
       }
     }
   });
@@ -361,20 +361,22 @@ describe('real files', () => {
     ['humaneval.json', 164],
   ])('%s has %d records, each as JSON.parse reads it', (file, count) => {
     const text = readFileSync(`test/fixtures/jsonl/${file}`, 'utf8');
-    const whole = importLines(text);
-    expect([whole.rows.length, whole.findings.errors]).toEqual([count, 0]);
+    const wholeImport = importLines(text);
+    expect([wholeImport.rows.length, wholeImport.findings.errors]).toEqual([count, 0]);
     const records = text
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as Row);
-    expect(whole.rows).toEqual(records.map((record) => castRecord(record, whole.columns)));
+    expect(wholeImport.rows).toEqual(
+      records.map((record) => castRecord(record, wholeImport.columns)),
+    );
     for (const chunkBytes of [1, 5_000, 40_000])
-      expectSameImport(importLines(text, { chunkBytes }), whole);
+      expectSameImport(importLines(text, { chunkBytes }), wholeImport);
   });
 });
 
 describe('header', () => {
-  const head = (content: Uint8Array) =>
+  const readHeader = (content: Uint8Array) =>
     jsonlReader.header(
       { name: 'f.json', firstBytes: async () => ({ bytes: content, isWhole: true }) },
       null,
@@ -384,11 +386,11 @@ describe('header', () => {
     ['UTF-16, big-endian', Uint8Array.of(0, 0x7b, 0, 0x22), /f\.json: this is UTF-16 text/],
     ['a web page', utf8Bytes('\n <!DOCTYPE html>'), /f\.json: this is an HTML or XML page/],
   ])('refuses %s with a message that names it', async (_, content, message) => {
-    await expect(head(content)).rejects.toThrow(message);
+    await expect(readHeader(content)).rejects.toThrow(message);
   });
 
   test('accepts an empty file with a warning', async () => {
-    expect((await head(utf8Bytes(''))).warnings).toEqual(['the file is empty']);
+    expect((await readHeader(utf8Bytes(''))).warnings).toEqual(['the file is empty']);
     expect(importLines('').rows).toEqual([]);
   });
 });

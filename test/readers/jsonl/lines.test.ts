@@ -17,9 +17,9 @@ test('F7: the table has at least 120 lines', () => {
 });
 
 test.each(lineCases)('F7: %s ==> %s', (source, expected) => {
-  const declared = /^\[(\w+):(\[?(?:\{.*?\}|\w+)\]?)\] /.exec(source);
-  const line = source.slice(declared?.[0].length ?? 0);
-  const existing = declared ? [parseColumn(declared[1]!, declared[2]!)] : [];
+  const declaration = /^\[(\w+):(\[?(?:\{.*?\}|\w+)\]?)\] /.exec(source);
+  const line = source.slice(declaration?.[0].length ?? 0);
+  const existing = declaration ? [parseColumn(declaration[1]!, declaration[2]!)] : [];
   const imported = importLines(bytesWithEscapes(line), { existing });
   const { findings, columns, rows } = imported;
   expect(rows.length + imported.rejected).toBe(1);
@@ -39,7 +39,7 @@ test.each(lineCases)('F7: %s ==> %s', (source, expected) => {
   expect(describeColumnTypes(columns)).toBe(new TextDecoder().decode(bytesWithEscapes(types!)));
   const [, code, words] = /^warning (\d+) (.*)$/.exec(warning ?? '') ?? [];
   // Code 202, for names that break the strict rules, is left out, because it has its own test.
-  const codes = Object.keys(findings.counts).filter((found) => found !== '202');
+  const codes = Object.keys(findings.counts).filter((key) => key !== '202');
   expect(codes).toEqual(code === undefined ? [] : [code]);
   if (words !== undefined) {
     const messages = findings.examples.filter((finding) => String(finding.code) === code);

@@ -27,9 +27,9 @@ function readWithRuns(
   const notes = new RecordingCollector(validation);
   const lines = new JsonlParser(out, notes, columns, hasRuns).parseLines(Buffer.from(text));
   const batch = out.finish();
-  const found = { lines, notes: notes.notedFindings, rejected: notes.rejectedLines };
-  const read = {
-    ...found,
+  const parserState = { lines, notes: notes.notedFindings, rejected: notes.rejectedLines };
+  const readResult = {
+    ...parserState,
     rows: rowsAsPlainObjects(batch.data),
     columns: batch.columns,
     seen: batch.seen,
@@ -37,7 +37,7 @@ function readWithRuns(
   };
   out.release();
   // A chunk that stopped at an error stores nothing, and the fast path has examined fewer of its values, so these results are not compared.
-  return notes.isStopped ? { ...read, ...emptyResult } : read;
+  return notes.isStopped ? { ...readResult, ...emptyResult } : readResult;
 }
 
 const expectSameWithoutRuns = (
@@ -52,19 +52,19 @@ const expectSameWithoutRuns = (
 /** Returns the sizes of the runs that the fast path finds in a text. */
 function runLengthsOf(text: string): number[] {
   const buffer = recordBuffer();
-  const find = buffer.findRecordRun.bind(buffer);
-  const found: number[] = [];
+  const findRecordRun = buffer.findRecordRun.bind(buffer);
+  const runLengths: number[] = [];
   buffer.findRecordRun = (...args) => {
-    const count = find(...args);
-    found.push(count);
+    const count = findRecordRun(...args);
+    runLengths.push(count);
     return count;
   };
   try {
     readWithRuns(true, text, [], lenientParams);
   } finally {
-    buffer.findRecordRun = find;
+    buffer.findRecordRun = findRecordRun;
   }
-  return found;
+  return runLengths;
 }
 
 const jsonLine = (record: object): string => `${JSON.stringify(record)}\n`;
@@ -108,11 +108,11 @@ test('a record of another shape ends a run, and the next one begins behind it', 
 
 test('a run whose values would be reported is read record by record', () => {
   const text = jsonLines(100, (i) => ({ id: `r${i}`, n: i === 50 ? 'NaN' : i })).replace('"NaN"', 'NaN'); // prettier-ignore
-  const read = readWithRuns(true, text, [], { ...lenientParams, disable: false });
-  expect(read.notes).toEqual([
+  const readOutcome = readWithRuns(true, text, [], { ...lenientParams, disable: false });
+  expect(readOutcome.notes).toEqual([
     { level: 'reject', line: 51, code: codes.nan, field: 'n', message: 'the value is NaN' },
   ]);
-  expect(read.rows).toHaveLength(99);
+  expect(readOutcome.rows).toHaveLength(99);
   expectSameWithoutRuns(text);
 });
 
@@ -134,8 +134,8 @@ test(`numbers are rounded as JSON.parse rounds them (seed ${seed})`, () => {
   const text = texts.map((number) => `{"n":${number}}\n`).join('');
   expect(runLengthsOf(text).reduce((sum, count) => sum + count, 0)).toBe(texts.length - 1);
   const { rows } = readWithRuns(true, text, [], lenientParams);
-  const wrong = texts.filter((number, i) => !Object.is(rows[i]!['n'], Number(number)));
-  expect(wrong).toEqual([]);
+  const wrongTexts = texts.filter((number, i) => !Object.is(rows[i]!['n'], Number(number)));
+  expect(wrongTexts).toEqual([]);
 });
 
 const declaredTypes = ['string', 'long', 'integer', 'double', 'float', 'boolean', 'date', 'json', 'text'] as const; // prettier-ignore
@@ -153,12 +153,12 @@ const pickRandom = <T>(next: Random, list: readonly T[]): T =>
 
 /** Returns a function that returns random values of a field as JSON text, most of them of one kind. */
 function randomValueTexts(next: Random, depth: number): () => string {
-  const usual = pickRandom(next, valueTextCreators);
+  const usualCreator = pickRandom(next, valueTextCreators);
   return () => {
     const share = next();
     const make =
       share < 0.99
-        ? usual
+        ? usualCreator
         : pickRandom(next, share < 0.995 ? valueTextCreators : unusualValueCreators);
     return make(next, depth);
   };
@@ -210,10 +210,10 @@ function randomObjectTexts(next: Random, depth: number): () => string {
   }));
   const [comma, colon] = next() < 0.7 ? [',', ':'] : [', ', ': '];
   return () => {
-    const own = fields.filter(({ share }) => next() < share);
-    if (next() < 0.01) own.reverse();
+    const chosenFields = fields.filter(({ share }) => next() < share);
+    if (next() < 0.01) chosenFields.reverse();
     const space = next() < 0.01 ? ' ' : '';
-    return `{${own.map(({ key, value }) => `${key}${colon}${value()}`).join(comma)}${space}}`;
+    return `{${chosenFields.map(({ key, value }) => `${key}${colon}${value()}`).join(comma)}${space}}`;
   };
 }
 

@@ -72,9 +72,10 @@ function nirvanaText(
   { header = headerOfSchema6, positions, genes: tail }: NirvanaParts,
   end = '\n',
 ): string {
-  const lines = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).join(`,${end}`);
-  const last = tail ? `],"genes":[${end}${lines(tail)}${end}]}` : ']}';
-  return `{"header":${JSON.stringify(header)},"positions":[${end}${lines(positions)}${end}${last}${end}`;
+  const lines = (values: readonly unknown[]) =>
+    values.map((one) => JSON.stringify(one)).join(`,${end}`);
+  const closingText = tail ? `],"genes":[${end}${lines(tail)}${end}]}` : ']}';
+  return `{"header":${JSON.stringify(header)},"positions":[${end}${lines(positions)}${end}${closingText}${end}`;
 }
 
 const numbersBelow = (count: number) => Array.from({ length: count }, (_, i) => i);
@@ -107,15 +108,15 @@ describe('positions', () => {
   ])('of %s are those that JSON.parse reads', async (_, parts, build, count) => {
     for (const end of ['\n', '\r\n']) {
       const text = nirvanaText(parts, end);
-      const read = await importSource(text, 'Nirvana');
-      expect(read.error).toBeNull();
-      expect([read.genomeBuild, read.rows.length, read.findings.warnings]).toEqual([
-        build,
-        count,
-        0,
-      ]);
-      expect(read.rows).toEqual(naiveRecords(text, build));
-      expect(read.about).toEqual(parts.header ?? headerOfSchema6);
+      const importedFile = await importSource(text, 'Nirvana');
+      expect(importedFile.error).toBeNull();
+      expect([
+        importedFile.genomeBuild,
+        importedFile.rows.length,
+        importedFile.findings.warnings,
+      ]).toEqual([build, count, 0]);
+      expect(importedFile.rows).toEqual(naiveRecords(text, build));
+      expect(importedFile.about).toEqual(parts.header ?? headerOfSchema6);
     }
   });
 
@@ -124,11 +125,13 @@ describe('positions', () => {
       ...partsOfSchema6,
       header: { ...headerOfSchema6, genomeAssembly: 'SARSCoV2' },
     });
-    const unknown = await importSource(text, 'nirvana');
-    expect(unknown.genomeBuild).toBeNull();
-    expect(unknown.rows).toEqual(naiveRecords(text, null));
-    const givenBuild = await importSource(text, 'nirvana', { params: { genome_build: 'GRCh37' } });
-    expect(givenBuild.rows).toEqual(naiveRecords(text, 'GRCh37'));
+    const readWithoutBuild = await importSource(text, 'nirvana');
+    expect(readWithoutBuild.genomeBuild).toBeNull();
+    expect(readWithoutBuild.rows).toEqual(naiveRecords(text, null));
+    const readWithBuild = await importSource(text, 'nirvana', {
+      params: { genome_build: 'GRCh37' },
+    });
+    expect(readWithBuild.rows).toEqual(naiveRecords(text, 'GRCh37'));
   });
 
   test('are the same for any split, compression and order, and never include the genes', async () => {
@@ -166,18 +169,21 @@ describe('positions', () => {
   });
 
   test('may be longer than a chunk', async () => {
-    const big: Row = { ...positionOfSchema6(1), note: 'x'.repeat(30_000) };
-    const text = nirvanaText({ positions: [positionOfSchema6(0), big, positionOfSchema6(2)] });
+    const longPosition: Row = { ...positionOfSchema6(1), note: 'x'.repeat(30_000) };
+    const text = nirvanaText({
+      positions: [positionOfSchema6(0), longPosition, positionOfSchema6(2)],
+    });
     const { rows, error } = await importSource(text, 'nirvana', { targetBytes: 500 });
     expect([error, rows.length]).toEqual([null, 3]);
   });
 });
 
 describe('F13: the layout of the file', () => {
-  const cutOff = 'file: the bracket that closes the positions is missing: the file was cut off';
+  const cutOffMessage =
+    'file: the bracket that closes the positions is missing: the file was cut off';
   const text = nirvanaText(partsOfSchema6);
   const lines = text.split('\n');
-  const importing = async (source: string, options: SourceOptions = {}) =>
+  const importError = async (source: string, options: SourceOptions = {}) =>
     (await importSource(source, 'nirvana', options)).error;
 
   test('a file truncated at any byte before the positions end is refused', async () => {
@@ -188,19 +194,19 @@ describe('F13: the layout of the file', () => {
     for (let round = 0; round < 40; round++) {
       const size = bodyFrom + Math.floor(next() * (end - bodyFrom));
       for (const targetBytes of [500, 1 << 20])
-        expect(await importing(text.slice(0, size), { targetBytes })).not.toBeNull();
+        expect(await importError(text.slice(0, size), { targetBytes })).not.toBeNull();
     }
     const atLine = lines.slice(0, 20).join('\n');
-    expect(await importing(atLine)).toBe(cutOff);
-    expect(await importing(`${atLine}\n`)).toBe(cutOff);
-    expect(await importing(atLine.slice(0, -9))).toContain('file, line 20: column ');
-    expect(await importing(lines[0]!)).toBe(cutOff);
+    expect(await importError(atLine)).toBe(cutOffMessage);
+    expect(await importError(`${atLine}\n`)).toBe(cutOffMessage);
+    expect(await importError(atLine.slice(0, -9))).toContain('file, line 20: column ');
+    expect(await importError(lines[0]!)).toBe(cutOffMessage);
   });
 
   test('what follows the positions is not read', async () => {
     const end = text.indexOf('],"genes"');
     for (const size of [end + 1, end + 9, text.length - 9])
-      expect(await importing(text.slice(0, size))).toBeNull();
+      expect(await importError(text.slice(0, size))).toBeNull();
   });
 
   test.each<[string, string, string]>([
@@ -259,8 +265,8 @@ describe('F13: the layout of the file', () => {
 
   test('an empty list of positions on the first line has no records', async () => {
     const source = `{"header":${JSON.stringify(headerOfSchema6)},"positions":[]}`;
-    expect(await importing(source)).toBeNull();
-    expect(await importing(`${source}\n`)).toBeNull();
+    expect(await importError(source)).toBeNull();
+    expect(await importError(`${source}\n`)).toBeNull();
   });
 
   test('the last position may share its line with the bracket', async () => {

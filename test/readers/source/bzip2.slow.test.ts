@@ -18,10 +18,10 @@ async function* splitIntoPieces(bytes: Uint8Array, size = 7_001): AsyncGenerator
 }
 
 async function decompress(bytes: Uint8Array, size?: number): Promise<Buffer> {
-  const found: Uint8Array[] = [];
+  const decompressedPieces: Uint8Array[] = [];
   for await (const piece of decompressBzip2(splitIntoPieces(bytes, size), 'it.bz2'))
-    found.push(piece);
-  return Buffer.concat(found);
+    decompressedPieces.push(piece);
+  return Buffer.concat(decompressedPieces);
 }
 
 /** Returns the decompressed text, or the error message. */
@@ -30,12 +30,12 @@ async function bytesOrError(bytes: Uint8Array): Promise<Buffer | string> {
 }
 
 describe('decompression', () => {
-  const rows = readFileSync(`${fixtureFolder}/SOURCES.md`, 'utf8')
+  const fixtureRows = readFileSync(`${fixtureFolder}/SOURCES.md`, 'utf8')
     .split('\n')
     .map((line) => /^\| (\w+)\.bz2 \|.*\| (\d+) \| (\w{64}) \|$/.exec(line)?.slice(1))
     .filter((row) => row !== undefined) as [name: string, bytes: string, digest: string][];
 
-  test.each(rows)(
+  test.each(fixtureRows)(
     '%s.bz2 decompresses to %s bytes with the digest that another tool computes',
     async (name, bytes, digest) => {
       const hash = createHash('sha256');
@@ -83,15 +83,16 @@ describe('damage', () => {
     const text = await decompress(wholeStream);
     let refusedCount = 0;
     for (let round = 0; round < 400; round++) {
-      const flipped = Buffer.from(wholeStream);
-      flipped[4 + Math.floor(next() * (wholeStream.length - 4))]! ^= 1 << Math.floor(next() * 8);
-      const found = await bytesOrError(flipped);
-      if (typeof found === 'string') {
-        expect(found).toMatch(
+      const damagedStream = Buffer.from(wholeStream);
+      damagedStream[4 + Math.floor(next() * (wholeStream.length - 4))]! ^=
+        1 << Math.floor(next() * 8);
+      const outcome = await bytesOrError(damagedStream);
+      if (typeof outcome === 'string') {
+        expect(outcome).toMatch(
           /^it\.bz2: the compressed (?:data is damaged|file ends early)|other than bzip2/,
         );
         refusedCount++;
-      } else expect(found.equals(text)).toBe(true);
+      } else expect(outcome.equals(text)).toBe(true);
     }
     expect(refusedCount).toBeGreaterThan(390); // a few bits after the end of a stream have no meaning
   });
@@ -128,11 +129,11 @@ describe('as a source', () => {
   });
 
   test('a decompression bomb stops at the budget for lines, in little memory (F1)', async () => {
-    const before = process.memoryUsage.rss();
+    const rssBefore = process.memoryUsage.rss();
     await expect(importSource(readFixture('zeros'), 'csv', options)).rejects.toThrow(
       /no row ends within the first 64 MiB/,
     );
-    expect(process.memoryUsage.rss() - before).toBeLessThan(500 << 20);
+    expect(process.memoryUsage.rss() - rssBefore).toBeLessThan(500 << 20);
   });
 
   test('a truncated file is refused with its name (F2)', async () => {

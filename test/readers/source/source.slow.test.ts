@@ -46,9 +46,9 @@ const splitCount = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
 /** Number of positions at which each real file is cut. */
 const cutCount = 150;
 let randomState = seed;
-function randomBelow(below: number): number {
+function randomBelow(limit: number): number {
   randomState = (Math.imul(randomState, 1664525) + 1013904223) >>> 0;
-  return Math.floor((randomState / 2 ** 32) * below);
+  return Math.floor((randomState / 2 ** 32) * limit);
 }
 
 describe('chunks', () => {
@@ -59,15 +59,19 @@ describe('chunks', () => {
       );
       const text = lines.join('\n') + (randomBelow(2) === 0 ? '\n' : '');
       const header = randomBelow(2) === 0 ? '' : '##'.repeat(randomBelow(500)) + '\n';
-      const all = Buffer.from(header + text);
-      const layers = [all, gzipSync(all), compressBgzf(all, 1 + randomBelow(3000))];
-      const read = await readBody(
+      const wholeFile = Buffer.from(header + text);
+      const layers = [
+        wholeFile,
+        gzipSync(wholeFile),
+        compressBgzf(wholeFile, 1 + randomBelow(3000)),
+      ];
+      const body = await readBody(
         writeSourceFile(layers[randomBelow(3)]!),
         header.length,
         1 + randomBelow(5000),
       );
-      expect(read.text).toBe(text);
-      for (const piece of read.pieces.slice(0, -1)) expect(piece.endsWith('\n')).toBe(true);
+      expect(body.text).toBe(text);
+      for (const piece of body.pieces.slice(0, -1)) expect(piece.endsWith('\n')).toBe(true);
     }
   });
 
@@ -82,10 +86,10 @@ describe('chunks', () => {
     // The step between the tested offsets is coprime to the length of a line, so that every offset within a line occurs.
     const step = 7;
     for (let at = 1; at < 65_536; at += step) {
-      const first = await readChunk({ ...common, from: 0, to: at, isFirst: true });
-      const second = await readChunk({ ...common, from: at, to: text.length, isFirst: false });
-      expect([at, first.at(-1)]).toEqual([at, 10]);
-      if (!Buffer.concat([first, second]).equals(text)) throw new Error(`cut at ${at}`);
+      const firstChunk = await readChunk({ ...common, from: 0, to: at, isFirst: true });
+      const secondChunk = await readChunk({ ...common, from: at, to: text.length, isFirst: false });
+      expect([at, firstChunk.at(-1)]).toEqual([at, 10]);
+      if (!Buffer.concat([firstChunk, secondChunk]).equals(text)) throw new Error(`cut at ${at}`);
     }
   });
 
@@ -98,10 +102,15 @@ describe('chunks', () => {
         const text = `first\n${'x'.repeat(10 + tail)}${rest}`;
         const path = writeSourceFile(text);
         const common = { kind: 'range', name: 'it', file: path, skip: 0 } as const;
-        const first = await readChunk({ ...common, from: 0, to: 16, isFirst: true });
-        const second = await readChunk({ ...common, from: 16, to: text.length, isFirst: false });
-        expect(first.length).toBe(16 + tail + Math.min(1, rest.length));
-        expect(Buffer.concat([first, second]).toString()).toBe(text);
+        const firstChunk = await readChunk({ ...common, from: 0, to: 16, isFirst: true });
+        const secondChunk = await readChunk({
+          ...common,
+          from: 16,
+          to: text.length,
+          isFirst: false,
+        });
+        expect(firstChunk.length).toBe(16 + tail + Math.min(1, rest.length));
+        expect(Buffer.concat([firstChunk, secondChunk]).toString()).toBe(text);
       }
     },
   );
@@ -160,7 +169,7 @@ describe('damage', () => {
     }
   });
 
-  const real = [
+  const realFiles = [
     ...[
       'clinvar_grch37_2019',
       'clinvar_grch38',
@@ -175,18 +184,18 @@ describe('damage', () => {
     'csv/tcga_brca.maf.gz',
   ];
 
-  test.each(real)(
+  test.each(realFiles)(
     `%s, truncated at ${cutCount} positions, never loses a line without an error (F2)`,
     async (name) => {
       const bytes = readFileSync(`test/fixtures/${name}`);
-      const { text: whole } = await readBody(writeSourceFile(bytes));
+      const { text: wholeText } = await readBody(writeSourceFile(bytes));
       for (let i = 0; i < cutCount; i++) {
         const cutAt = Math.max(20, Math.floor((bytes.length * i) / cutCount));
         const outcome = await readBody(writeSourceFile(bytes.subarray(0, cutAt)), 0, 50_000).catch(
           (error: Error) => error.message,
         );
         if (typeof outcome === 'string') expect(outcome).toMatch(/^it\.vcf: /);
-        else if (outcome.text !== whole || outcome.layer !== 'bgzf')
+        else if (outcome.text !== wholeText || outcome.layer !== 'bgzf')
           expect([cutAt, outcome.warnings.join()]).toEqual([
             cutAt,
             expect.stringContaining('end block is missing'),
@@ -199,16 +208,16 @@ describe('damage', () => {
     let errors = 0;
     for (const bytes of [gzipSync(text), compressBgzf(text)]) {
       for (let round = 0; round < 40; round++) {
-        const flipped = Buffer.from(bytes);
+        const damagedBytes = Buffer.from(bytes);
         const at = 30 + randomBelow(bytes.length - 80);
-        flipped[at]! ^= 1 << randomBelow(8);
+        damagedBytes[at]! ^= 1 << randomBelow(8);
         // Some bits do not affect the text, such as those of the time in a block's header.
-        const read = await readBody(writeSourceFile(flipped), 0, 50_000).catch(
+        const outcome = await readBody(writeSourceFile(damagedBytes), 0, 50_000).catch(
           (error: unknown) => error as Error,
         );
-        if (read instanceof Error) expect(read.message).toMatch(/^it\.vcf: /);
-        else expect(read.text === text.toString()).toBe(true);
-        errors += read instanceof Error ? 1 : 0;
+        if (outcome instanceof Error) expect(outcome.message).toMatch(/^it\.vcf: /);
+        else expect(outcome.text === text.toString()).toBe(true);
+        errors += outcome instanceof Error ? 1 : 0;
       }
     }
     expect(errors).toBeGreaterThan(70);
@@ -224,9 +233,9 @@ describe('damage', () => {
   });
 
   test('a missing BGZF end block is a warning (F2)', async () => {
-    const read = await readBody(writeSourceFile(compressBgzf(text, 60_000, false)), 0, 50_000);
-    expect(read.text).toBe(text.toString());
-    expect(read.warnings).toEqual([expect.stringContaining('end block is missing')]);
+    const body = await readBody(writeSourceFile(compressBgzf(text, 60_000, false)), 0, 50_000);
+    expect(body.text).toBe(text.toString());
+    expect(body.warnings).toEqual([expect.stringContaining('end block is missing')]);
     expect((await readBody(writeSourceFile(compressBgzf(text)), 0, 50_000)).warnings).toEqual([]);
   });
 
@@ -240,9 +249,9 @@ describe('damage', () => {
 
 describe('decompression bombs', () => {
   /** Returns the largest growth of the process's resident memory while `read` runs, in MB. */
-  async function growthMb(read: () => Promise<unknown>): Promise<number> {
-    const before = process.memoryUsage().rss;
-    let mostBytes = before;
+  async function measureGrowthMb(read: () => Promise<unknown>): Promise<number> {
+    const rssBefore = process.memoryUsage().rss;
+    let mostBytes = rssBefore;
     const timer = setInterval(
       () => (mostBytes = Math.max(mostBytes, process.memoryUsage().rss)),
       5,
@@ -252,12 +261,12 @@ describe('decompression bombs', () => {
     } finally {
       clearInterval(timer);
     }
-    return (Math.max(mostBytes, process.memoryUsage().rss) - before) / 2 ** 20;
+    return (Math.max(mostBytes, process.memoryUsage().rss) - rssBefore) / 2 ** 20;
   }
 
   test('a gzip file of one endless line stops at the line budget (F1)', async () => {
     const zeros = gzipSync(Buffer.alloc(300 << 20), { level: 9 });
-    const growth = await growthMb(async () => {
+    const growth = await measureGrowthMb(async () => {
       await expect(readBody(writeSourceFile(zeros), 0, 8 << 20)).rejects.toThrow(
         /a line is longer than 64 MiB/,
       );

@@ -10,8 +10,10 @@ function floatOf(text: string): number {
 
 test(`parses numbers as Number does (seed ${seed})`, () => {
   const next = seededRandom(seed);
-  const digits = (most: number) =>
-    Array.from({ length: Math.floor(next() * (most + 1)) }, () => Math.floor(next() * 10)).join('');
+  const digits = (maxLength: number) =>
+    Array.from({ length: Math.floor(next() * (maxLength + 1)) }, () =>
+      Math.floor(next() * 10),
+    ).join('');
   for (let round = 0; round < 50_000; round++) {
     const sign = ['', '', '-', '+'][Math.floor(next() * 4)];
     const point = next() < 0.6 ? `.${digits(next() < 0.2 ? 20 : 6)}` : '';
@@ -52,12 +54,12 @@ test(`long decimals are rounded as Number rounds them (seed ${seed})`, () => {
       () => (2n ** 53n + 2n * BigInt(Math.floor(next() * 2 ** 40)) + 1n).toString() + '.0',
     ][round % 4]!();
     const bytes = Buffer.from(next() < 0.2 ? `-${text}` : text);
-    const expected = Number(String(bytes));
+    const expectedValue = Number(String(bytes));
     const value = parseLongDecimal(bytes, 0, bytes.length);
     if (!Number.isNaN(value)) knownCount++;
     // Calling `expect` only for wrong numbers saves seconds.
-    if (Number.isNaN(value) || value === expected) {
-      if (parseFloatBytes(bytes, 0, bytes.length) === expected) continue;
+    if (Number.isNaN(value) || value === expectedValue) {
+      if (parseFloatBytes(bytes, 0, bytes.length) === expectedValue) continue;
     }
     throw new Error(`${String(bytes)} is read as ${value}`);
   }

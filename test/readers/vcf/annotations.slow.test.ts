@@ -39,8 +39,8 @@ function importExploded(
  * Returns the names that annotations may use for an allele, implemented independently from the manuals of the tools: the allele itself, or
  * the allele without the first base that all alleles share.
  */
-function alleleNamesOf(allele: string, all: readonly string[]): string[] {
-  const plainAlleles = all.filter((one) => one !== '*');
+function alleleNamesOf(allele: string, alleles: readonly string[]): string[] {
+  const plainAlleles = alleles.filter((one) => one !== '*');
   const isIndel = plainAlleles.some((one) => one.length !== plainAlleles[0]!.length);
   const isShared = new Set(plainAlleles.map((one) => one[0])).size === 1;
   return isIndel && isShared && allele !== '*'
@@ -54,12 +54,12 @@ function explodeRows(rows: readonly ImportedRow[], key: string): ImportedRow[] {
     const list = infoOf(row)[key];
     if (list === undefined || list === null) return [row];
     const alternates = row.alternate_alleles as string[];
-    const all = [row.reference_allele as string, ...alternates];
+    const alleles = [row.reference_allele as string, ...alternates];
     const ownAnnotations = (list as Annotation[]).filter((one) => {
       const allele = (one as Record<string, unknown>).Allele as string | undefined;
       if (alternates.length < 2 || allele === undefined) return true;
-      if (alleleNamesOf(row.allele as string, all).includes(allele)) return true;
-      return !alternates.some((other) => alleleNamesOf(other, all).includes(allele));
+      if (alleleNamesOf(row.allele as string, alleles).includes(allele)) return true;
+      return !alternates.some((other) => alleleNamesOf(other, alleles).includes(allele));
     });
     const { [key]: _, ...rest } = infoOf(row);
     if (ownAnnotations.length === 0) return [{ ...row, info: rest }];
@@ -81,24 +81,24 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     const listedRead = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf', {
       params: { annotations_key: key },
     });
-    const read = await importExploded(name, key);
-    expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
-    expect(read.rows).toEqual(explodeRows(listedRead.rows, key));
-    const column = read.columns[0]!.find((one) => one.name === 'info')?.children!.find(
+    const importedFile = await importExploded(name, key);
+    expect(importedFile.notes.filter((note) => note.level === 'reject')).toEqual([]);
+    expect(importedFile.rows).toEqual(explodeRows(listedRead.rows, key));
+    const column = importedFile.columns[0]!.find((one) => one.name === 'info')?.children!.find(
       (one) => one.name === key,
     );
     expect(column?.isList ?? false).toBe(false);
   });
 
   test('CSQ annotations equal those of bcftools +split-vep', async () => {
-    const golden = gunzipSync(readFileSync(`${fixtureFolder}/annotations.split-vep.tsv.gz`))
+    const oracleRows = gunzipSync(readFileSync(`${fixtureFolder}/annotations.split-vep.tsv.gz`))
       .toString()
       .trimEnd()
       .split('\n')
       .map((line) => line.split('\t'));
-    for (const name of new Set(golden.map(([file]) => file!))) {
+    for (const name of new Set(oracleRows.map(([file]) => file!))) {
       const { rows } = await importExploded(name, 'CSQ');
-      const found = rows.flatMap((row) => {
+      const foundLines = rows.flatMap((row) => {
         const firstAnnotation = infoOf(row).CSQ as Record<string, string | string[]> | undefined;
         if (firstAnnotation === undefined) return [];
         const parts = [
@@ -110,10 +110,10 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
         const alternates = (row.alternate_alleles as string[]).join(',');
         return [[coordinatesOf(row).start, alternates, ...parts].join('\t')];
       });
-      const expectedLines = golden
+      const expectedLines = oracleRows
         .filter(([file]) => file === name)
         .map((line) => line.slice(1).join('\t'));
-      expect(found.sort()).toEqual(expectedLines.sort());
+      expect(foundLines.sort()).toEqual(expectedLines.sort());
     }
   });
 
@@ -146,9 +146,9 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
   });
 
   const format = `Description="Functional annotations: 'Allele | Annotation | Gene_Name'"`;
-  const start = '##fileformat=VCFv4.3\n';
-  const row = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
-  const declaredText = `${start}##INFO=<ID=ANN,Number=.,Type=String,${format}>\n${row}`;
+  const versionLine = '##fileformat=VCFv4.3\n';
+  const columnLine = '#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\n';
+  const declaredText = `${versionLine}##INFO=<ID=ANN,Number=.,Type=String,${format}>\n${columnLine}`;
   const cases: readonly (readonly [string, string, string, string, readonly unknown[]])[] = [
     ['pipes missing', declaredText, 'T', 'ANN=T|a,T', [{ Allele: 'T', Annotation: ['a'] }, { Allele: 'T' }]],
     ['parts empty', declaredText, 'T', 'ANN=||,T||G', [{}, { Allele: 'T', Gene_Name: 'G' }]],
@@ -164,11 +164,17 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     ['another allele', declaredText, 'T', 'ANN=G|a', [{ Allele: 'G', Annotation: ['a'] }]],
     ['an allele of none', declaredText, 'T,G', 'ANN=C|a', [{ Allele: 'C', Annotation: ['a'] }, { Allele: 'C', Annotation: ['a'] }]],
     ['an allele without', declaredText, 'T,G', 'ANN=G|a,G|b', [undefined, { Allele: 'G', Annotation: ['a'] }, { Allele: 'G', Annotation: ['b'] }]],
-    ['no format', `${start}##INFO=<ID=ANN,Number=.,Type=String,Description="x">\n${row}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
-    ['one value promised', `${start}##INFO=<ID=ANN,Number=1,Type=String,Description="x">\n${row}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
-    ['not declared', start + row, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
-    ['a flag', `${start}##INFO=<ID=ANN,Number=0,Type=Flag,Description="x">\n${row}`, 'T', 'ANN', [true]],
-    ['numbers', `${start}##INFO=<ID=ANN,Number=A,Type=Integer,Description="x">\n${row}`, 'T', 'ANN=1,2', [1, 2]],
+    ['no format', `${versionLine}##INFO=<ID=ANN,Number=.,Type=String,Description="x">\n${columnLine}`, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
+    [
+      'one value promised',
+      `${versionLine}##INFO=<ID=ANN,Number=1,Type=String,Description="x">\n${columnLine}`,
+      'T',
+      'ANN=T|a,T|b',
+      ['T|a', 'T|b'],
+    ],
+    ['not declared', versionLine + columnLine, 'T', 'ANN=T|a,T|b', ['T|a', 'T|b']],
+    ['a flag', `${versionLine}##INFO=<ID=ANN,Number=0,Type=Flag,Description="x">\n${columnLine}`, 'T', 'ANN', [true]],
+    ['numbers', `${versionLine}##INFO=<ID=ANN,Number=A,Type=Integer,Description="x">\n${columnLine}`, 'T', 'ANN=1,2', [1, 2]],
   ]; // prettier-ignore
   test.each(cases)('%s', async (_name, head, alt, info, want) => {
     const path = join(folder, 'case.vcf');
@@ -184,32 +190,32 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
     writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\tANN=T|a,T|b\n`);
     const firstAnnotation = { Allele: 'T', Annotation: ['a'] };
     const secondAnnotation = { Allele: 'T', Annotation: ['b'] };
-    const read = async (explodes: boolean, known: Columns) => {
+    const readAnnotations = async (explodes: boolean, known: Columns) => {
       const params = { explode_annotations: explodes };
       const { rows, columns, notes } = await readWholeFile(path, 'vcf', { params, known });
       return { annotations: rows.map((row) => infoOf(row).ANN), columns: columns[0]!, notes };
     };
-    const listedRead = await read(false, []);
-    const explodedRead = await read(true, []);
+    const listedRead = await readAnnotations(false, []);
+    const explodedRead = await readAnnotations(true, []);
     expect(listedRead.annotations).toEqual([[firstAnnotation, secondAnnotation]]);
     expect(explodedRead.annotations).toEqual([firstAnnotation, secondAnnotation]);
     // If the dataset stores lists in the field, each exploded annotation becomes a list of one element.
-    expect((await read(true, listedRead.columns)).annotations).toEqual([
+    expect((await readAnnotations(true, listedRead.columns)).annotations).toEqual([
       [firstAnnotation],
       [secondAnnotation],
     ]);
     // If the dataset stores a single value in the field, the first annotation of a list is stored, with a warning.
-    const first = await read(false, explodedRead.columns);
-    expect(first.annotations).toEqual([firstAnnotation]);
-    expect(first.notes).toMatchObject([
+    const readAsSingleValues = await readAnnotations(false, explodedRead.columns);
+    expect(readAsSingleValues.annotations).toEqual([firstAnnotation]);
+    expect(readAsSingleValues.notes).toMatchObject([
       { level: 'warn', line: declaredText.split('\n').length, code: 303, field: 'info.ANN' },
     ]);
   });
 
   test('more parts than the header names are kept as extra, with a warning per annotation', async () => {
     const path = join(folder, 'parts.vcf');
-    const [few, many] = ['ANN=T|a', 'ANN=T|a,T|a|b|c||d%2Ce,T|a||,T|a||||x'];
-    const lines = [few, few, many].map((ann, i) => `1\t${i + 5}\t.\tA\tT\t.\t.\t${ann}\n`);
+    const [infoWithOnePart, infoWithExtraParts] = ['ANN=T|a', 'ANN=T|a,T|a|b|c||d%2Ce,T|a||,T|a||||x'];
+    const lines = [infoWithOnePart, infoWithOnePart, infoWithExtraParts].map((ann, i) => `1\t${i + 5}\t.\tA\tT\t.\t.\t${ann}\n`);
     writeFileSync(path, declaredText + lines.join(''));
     const firstAnnotation = { Allele: 'T', Annotation: ['a'] };
     const expectedAnnotations = [firstAnnotation, { ...firstAnnotation, Gene_Name: 'b', extra: ['c', null, 'd,e'] }, firstAnnotation, { ...firstAnnotation, extra: [null, null, 'x'] }];
@@ -236,8 +242,11 @@ describe('explode_annotations makes one record per annotation (F10)', () => {
 
   test('ten thousand annotations on one line are ten thousand records', async () => {
     const path = join(folder, 'many.vcf');
-    const all = Array.from({ length: 10_000 }, (_, i) => `T|a${i}|G`);
-    writeFileSync(path, `${declaredText}1\t5\t.\tA\tT\t.\t.\tDP=3;ANN=${all.join(',')};Z=1\n`);
+    const annotationTexts = Array.from({ length: 10_000 }, (_, i) => `T|a${i}|G`);
+    writeFileSync(
+      path,
+      `${declaredText}1\t5\t.\tA\tT\t.\t.\tDP=3;ANN=${annotationTexts.join(',')};Z=1\n`,
+    );
     const { rows } = await importExploded('many.vcf', 'ANN', path);
     expect(rows).toHaveLength(10_000);
     for (const [i, one] of rows.entries()) {

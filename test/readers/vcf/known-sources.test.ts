@@ -36,8 +36,8 @@ test('parameters switch the known sources off, or split any key', async () => {
   const plainRead = await readInfo(clinvarHeader, clinvarInfo, { known_sources: false });
   expect(plainRead).toMatchObject({ CLNDN: ['Cancer', '_familial|not_provided'], GENEINFO: 'BRCA2:675|LOC1:9' });
   expect(plainRead).not.toHaveProperty('GENEINFO_gene');
-  const split = { 'info.CLNDN': null, 'info.GENEINFO': '|', 'info.MC': '|', 'info.NONE': '/' };
-  expect(await readInfo(clinvarHeader, clinvarInfo, { split })).toMatchObject({
+  const separatorsByField = { 'info.CLNDN': null, 'info.GENEINFO': '|', 'info.MC': '|', 'info.NONE': '/' };
+  expect(await readInfo(clinvarHeader, clinvarInfo, { split: separatorsByField })).toMatchObject({
     CLNDN: ['Cancer', '_familial|not_provided'],
     GENEINFO: ['BRCA2:675', 'LOC1:9'],
     GENEINFO_gene: ['BRCA2', 'LOC1'],
@@ -58,8 +58,8 @@ test.each([
   ['the meaning of its ids', '##ID=<Description="ClinVar Variation ID">\n', 'CLNDISDB=MedGen:1,OMIM:2;GENEINFO=TP53:7157', ['MedGen:1,OMIM:2']],
   ['its other keys', infoKeyLine('CLNSIG', '.') + infoKeyLine('CLNREVSTAT', '.'), 'CLNDISDB=A:1,B:2|C;GENEINFO=TP53:7157', ['A:1,B:2', 'C']],
 ])('ClinVar is recognized by %s, also without CLNDN', async (_, meta, info, diseases) => {
-  const found = await readInfo(`${meta}${infoKeyLine('CLNDISDB', '.')}${infoKeyLine('GENEINFO', '1')}`, info);
-  expect(found).toMatchObject({ CLNDISDB: diseases, GENEINFO_gene: ['TP53'] });
+  const storedInfo = await readInfo(`${meta}${infoKeyLine('CLNDISDB', '.')}${infoKeyLine('GENEINFO', '1')}`, info);
+  expect(storedInfo).toMatchObject({ CLNDISDB: diseases, GENEINFO_gene: ['TP53'] });
 }); // prettier-ignore
 
 test('where commas separate alleles and bars the diseases of one, both do', async () => {
@@ -119,11 +119,11 @@ test('the bundled file: every disease and gene is a value of its own', async () 
   const text = gunzipSync(readFileSync('test/fixtures/vcf/clinvar_grch38.vcf.gz')).toString();
   const wholeRead = await importSource(text, 'vcf');
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  const found = (info: string, name: string) => new RegExp(`(?:^|;)${name}=([^;]*)`).exec(info)?.[1];
+  const infoValueOf = (info: string, name: string) => new RegExp(`(?:^|;)${name}=([^;]*)`).exec(info)?.[1];
   const rows = lines.flatMap((line) => {
     const [, , , , alt = '', , , info = ''] = line.split('\t');
-    const genes = found(info, 'GENEINFO')?.split('|').map((one) => one.split(':')[0]);
-    const expectedInfo = { CLNDN: found(info, 'CLNDN')?.split('|'), genes };
+    const genes = infoValueOf(info, 'GENEINFO')?.split('|').map((one) => one.split(':')[0]);
+    const expectedInfo = { CLNDN: infoValueOf(info, 'CLNDN')?.split('|'), genes };
     return alt.split(',').map(() => expectedInfo);
   });
   const shownInfo = wholeRead.rows.map(({ info }) => ({ CLNDN: (info as InfoValues)['CLNDN'], genes: (info as InfoValues)['GENEINFO_gene'] }));

@@ -44,27 +44,27 @@ const recordCounts: readonly (readonly [string, number, string])[] = [
 
 describe('real files', () => {
   test.each(recordCounts)('%s: %i lines, all stored', async (name, lines) => {
-    const read = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
-    expect(read.notes.filter((note) => note.level === 'reject')).toEqual([]);
-    expect(read.lines).toBe(lines);
+    const importedFile = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
+    expect(importedFile.notes.filter((note) => note.level === 'reject')).toEqual([]);
+    expect(importedFile.lines).toBe(lines);
   });
 
   test.each(recordCounts)('%s: every value is what @gmod/vcf reads (F9)', async (name) => {
     const text = readFixtureText(name).replaceAll('\r', '');
-    const all = text.split('\n');
-    const start = all.findIndex((line) => line.startsWith('#CHROM'));
-    const header = all.slice(0, start + 1).map((line) => line.replace(/\t+$/, ''));
+    const fileLines = text.split('\n');
+    const start = fileLines.findIndex((line) => line.startsWith('#CHROM'));
+    const header = fileLines.slice(0, start + 1).map((line) => line.replace(/\t+$/, ''));
     const parser = new VCF({ header: header.join('\n'), strict: false });
     const { rows, columns } = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
     const types = new Map(
       columns[0]!.find((one) => one.name === 'info')?.children!.map((one) => [one.name, one]) ?? [],
     );
-    let at = 0;
-    for (const line of all.slice(start + 1).filter((one) => one !== '')) {
+    let rowIndex = 0;
+    for (const line of fileLines.slice(start + 1).filter((one) => one !== '')) {
       const parsedRecord = parser.parseLine(line);
       const fields = line.split('\t');
       for (const alt of fields[4] === '.' ? [fields[3]!] : fields[4]!.split(',')) {
-        const row = rows[at++] as Record<string, never>;
+        const row = rows[rowIndex++] as Record<string, never>;
         const chromosome = parsedRecord.CHROM!.replace(/^chr/i, '');
         expect(row.genomic_coordinates).toMatchObject({ chromosome, start: parsedRecord.POS });
         expect(row.reference_allele).toBe(parsedRecord.REF);
@@ -78,7 +78,7 @@ describe('real files', () => {
         compareInfo((row.info ?? {}) as Record<string, unknown>, fields[7]!, types, name);
       }
     }
-    expect(at).toBe(rows.length);
+    expect(rowIndex).toBe(rows.length);
   });
 
   /** Compares the INFO values of a record with the text of the line, split by the test and converted to the types in the header. */
@@ -92,9 +92,9 @@ describe('real files', () => {
     file: string,
   ): void {
     // Fields whose values ClinVar separates by bars, according to its release notes.
-    const bars = /^(?:CLN|ONC|SCI)(?:DN|DISDB|REVSTAT)|^(?:CLNVI|RS)$/;
+    const barSeparatedKeys = /^(?:CLN|ONC|SCI)(?:DN|DISDB|REVSTAT)|^(?:CLNVI|RS)$/;
     // Fields in which ClinVar, until 2017, separated the alleles by commas and the values of one allele by bars.
-    const byAllele = /^CLN(?:ACC|SIG|REVSTAT)$/;
+    const alleleSeparatedKeys = /^CLN(?:ACC|SIG|REVSTAT)$/;
     const seenKeys = new Set<string>();
     for (const item of text === '.' ? [] : text.split(';').filter((one) => one !== '')) {
       const [key, ...rest] = item.split('=') as [string, ...string[]];
@@ -110,15 +110,17 @@ describe('real files', () => {
           return part.toLowerCase() === 'nan' ? null : Number(part);
         return part.includes('%') ? expect.any(String) : part;
       };
-      const found = info[key] ?? null;
-      const separator = file.includes('clinvar') && bars.test(key) ? '|' : file.startsWith('trio') && byAllele.test(key) ? /[,|]/ : ','; // prettier-ignore
-      if (value === null) expect(found).toBe(column.type === 'boolean' ? true : null);
+      const storedValue = info[key] ?? null;
+      const isBarSeparated = file.includes('clinvar') && barSeparatedKeys.test(key);
+      const isAlleleSeparated = file.startsWith('trio') && alleleSeparatedKeys.test(key);
+      const separator = isBarSeparated ? '|' : isAlleleSeparated ? /[,|]/ : ',';
+      if (value === null) expect(storedValue).toBe(column.type === 'boolean' ? true : null);
       else if (column.isList)
-        expect(found).toEqual(
+        expect(storedValue).toEqual(
           value === '.' || value === '' ? null : value.split(separator).map(valueOfPart),
         );
-      else if (column.type === 'string') expect(found).toEqual(valueOfPart(value));
-      else expect(found).toEqual(valueOfPart(value.split(',')[0]!));
+      else if (column.type === 'string') expect(storedValue).toEqual(valueOfPart(value));
+      else expect(storedValue).toEqual(valueOfPart(value.split(',')[0]!));
     }
     expect(Object.keys(info).filter((key) => !seenKeys.has(key.replace(/_gene$/, '')))).toEqual([]);
   }
@@ -130,39 +132,39 @@ describe('real files', () => {
       'strelka_somatic.vcf',
       'hail_100_samples.vcf.gz',
     ]) {
-      const all = readFixtureText(name).split('\n');
-      const start = all.findIndex((line) => line.startsWith('#CHROM'));
-      const parser = new VCF({ header: all.slice(0, start + 1).join('\n'), strict: false });
+      const fileLines = readFixtureText(name).split('\n');
+      const start = fileLines.findIndex((line) => line.startsWith('#CHROM'));
+      const parser = new VCF({ header: fileLines.slice(0, start + 1).join('\n'), strict: false });
       const { rows } = await readWholeFile(`${fixtureFolder}/${name}`, 'vcf');
-      let at = 0;
-      for (const line of all.slice(start + 1).filter((one) => one !== '')) {
-        const samples = parser.parseLine(line).SAMPLES() as Record<
+      let rowIndex = 0;
+      for (const line of fileLines.slice(start + 1).filter((one) => one !== '')) {
+        const parsedSamples = parser.parseLine(line).SAMPLES() as Record<
           string,
           Record<string, unknown[]>
         >;
-        const alternates = line.split('\t')[4]!.split(',').length;
-        for (let allele = 0; allele < alternates; allele++) {
-          const list = rows[at++]!.sample as Record<string, unknown>[];
-          expect(list.map((one) => one.name)).toEqual(parser.samples);
+        const alternateCount = line.split('\t')[4]!.split(',').length;
+        for (let allele = 0; allele < alternateCount; allele++) {
+          const storedSamples = rows[rowIndex++]!.sample as Record<string, unknown>[];
+          expect(storedSamples.map((one) => one.name)).toEqual(parser.samples);
           // The values of a line are compared in one comparison, because a hundred samples have too many values for single ones.
-          const [found, wanted]: [unknown[], unknown[]] = [[], []];
-          for (const sample of list) {
-            for (const [key, values] of Object.entries(samples[sample.name as string]!)) {
+          const [foundValues, expectedValues]: [unknown[], unknown[]] = [[], []];
+          for (const sample of storedSamples) {
+            for (const [key, values] of Object.entries(parsedSamples[sample.name as string]!)) {
               const value = sample[key] ?? null;
               const isMissing = (values ?? []).every((one) => one === undefined || one === null);
-              found.push([
+              foundValues.push([
                 sample.name,
                 key,
                 value === null || Array.isArray(value) ? value : [value],
               ]);
-              wanted.push([
+              expectedValues.push([
                 sample.name,
                 key,
                 value === null && isMissing ? null : values.map((one) => one ?? null),
               ]);
             }
           }
-          expect(found).toEqual(wanted);
+          expect(foundValues).toEqual(expectedValues);
         }
       }
     }
@@ -188,11 +190,11 @@ describe('real files', () => {
   });
 
   test('the genome build comes from contig lengths, the reference or the parameter', async () => {
-    const build = async (name: string, params = {}) =>
+    const readBuild = async (name: string, params = {}) =>
       (await readWholeFile(`${fixtureFolder}/${name}`, 'vcf', { params })).genomeBuild;
-    expect(await build('clinvar_grch38.vcf.gz')).toBe('GRCh38');
-    expect(await build('exac_csq.vcf.gz')).toBe('GRCh37');
-    expect(await build('vep_grch38_sites.vcf')).toBe('GRCh37'); // GRCh37 is the default, because the file does not show its build
-    expect(await build('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
+    expect(await readBuild('clinvar_grch38.vcf.gz')).toBe('GRCh38');
+    expect(await readBuild('exac_csq.vcf.gz')).toBe('GRCh37');
+    expect(await readBuild('vep_grch38_sites.vcf')).toBe('GRCh37'); // GRCh37 is the default, because the file does not show its build
+    expect(await readBuild('vep_grch38_sites.vcf', { genome_build: 'grch38' })).toBe('GRCh38');
   });
 });

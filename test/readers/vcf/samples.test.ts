@@ -48,40 +48,45 @@ test(`samples of any layout equal a split of the text (seed ${seed})`, async () 
     for (let line = 0; line < 40; line++) {
       const layout = [...formatKeys, undeclaredKey].filter(() => random() < 0.6);
       if (layout.length === 0) layout.push(formatKeys[0]);
-      const list: Record<string, unknown>[] = [];
+      const expectedSamplesOfLine: Record<string, unknown>[] = [];
       const columns = sampleNames.map((name) => {
-        const found: Record<string, unknown> = Object.fromEntries([['name', name]]);
+        const expectedSample: Record<string, unknown> = Object.fromEntries([['name', name]]);
         const parts = layout.map(([key, number, type]) => {
-          const all = key === 'GT' ? valueTexts.GT! : valueTexts[type]!;
-          const randomText = (): string => (random() < oddShare ? pick(all) : all[randomBelow(2)]!);
+          const texts = key === 'GT' ? valueTexts.GT! : valueTexts[type]!;
+          const randomText = (): string =>
+            random() < oddShare ? pick(texts) : texts[randomBelow(2)]!;
           const items =
             number === '1'
               ? [randomText()]
               : Array.from({ length: 1 + randomBelow(3) }, randomText);
           const text = items.join(',');
-          if (number === '1') found[key] = naiveValueOf(key === 'GT' ? 'String' : type, text);
+          if (number === '1')
+            expectedSample[key] = naiveValueOf(key === 'GT' ? 'String' : type, text);
           else
-            found[key] =
+            expectedSample[key] =
               text === '.' || text === '' ? null : items.map((item) => naiveValueOf(type, item));
           return text;
         });
         const keptParts = random() < 0.2 ? 1 + randomBelow(parts.length) : parts.length;
-        for (const [key] of layout.slice(keptParts)) found[key] = null;
+        for (const [key] of layout.slice(keptParts)) expectedSample[key] = null;
         if (parts.slice(0, keptParts).join(':') === '') parts[0] = '.';
-        if (parts[0] === '.') found[layout[0]![0]] = null;
-        list.push(Object.fromEntries(Object.entries(found).filter(([, value]) => value !== null)));
+        if (parts[0] === '.') expectedSample[layout[0]![0]] = null;
+        expectedSamplesOfLine.push(
+          Object.fromEntries(Object.entries(expectedSample).filter(([, value]) => value !== null)),
+        );
         return parts.slice(0, keptParts).join(':');
       });
       lines += `1\t${line + 1}\t.\tA\tT\t.\t.\t.\t${layout.map(([key]) => key).join(':')}\t${columns.join('\t')}\n`;
-      expectedCalls.push(list);
+      expectedCalls.push(expectedSamplesOfLine);
     }
-    const head = formatKeys.map(
+    const formatLines = formatKeys.map(
       ([id, number, type]) => `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="x">\n`,
     );
+    const nameCells = sampleNames.join('\t');
     const path = join(folder, 'samples.vcf');
     writeFileSync(
       path,
-      `##fileformat=VCFv4.3\n${head.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${sampleNames.join('\t')}\n${lines}`,
+      `##fileformat=VCFv4.3\n${formatLines.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${nameCells}\n${lines}`,
     );
     const { rows, notes } = await readWholeFile(path, 'vcf', {
       targetBytes: 200 + randomBelow(20_000),
@@ -105,14 +110,14 @@ const faultyLines: readonly (readonly [string, string, number, string | null])[]
 ];
 
 test.each(faultyLines)('%s %j rejects its line alone', async (format, values, code, field) => {
-  const head = formatKeys.map(
+  const formatLines = formatKeys.map(
     ([id, number, type]) => `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="x">\n`,
   );
   const path = join(folder, 'fault.vcf');
   const goodLine = '1\t1\t.\tA\tT\t.\t.\t.\tGT:DP\t0/1:3\t0:4\t1:5\t2:6\t.:.\n';
   writeFileSync(
     path,
-    `##fileformat=VCFv4.3\n${head.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${sampleNames.join('\t')}\n${goodLine}1\t2\t.\tA\tT\t.\t.\t.\t${format}\t${values}\n${goodLine}`,
+    `##fileformat=VCFv4.3\n${formatLines.join('')}#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\t${sampleNames.join('\t')}\n${goodLine}1\t2\t.\tA\tT\t.\t.\t.\t${format}\t${values}\n${goodLine}`,
   );
   const { rows, notes } = await readWholeFile(path, 'vcf');
   expect(notes).toMatchObject([{ level: 'reject', line: formatKeys.length + 4, code, field }]);

@@ -99,27 +99,31 @@ describe('the stop position of a record', () => {
   });
 
   test('is the END that bcftools computes, for symbolic alleles', async () => {
-    const golden = readFileSync(`${fixtureFolder}/extents.bcftools.tsv`, 'utf8')
+    const oracleLines = readFileSync(`${fixtureFolder}/extents.bcftools.tsv`, 'utf8')
       .trimEnd()
       .split('\n');
-    const byFile = Map.groupBy(golden, (line) => line.split('\t')[0]!);
+    const byFile = Map.groupBy(oracleLines, (line) => line.split('\t')[0]!);
     for (const [name, lines] of byFile) {
       const rows = (await readWholeFile(`${fixtureFolder}/${name}`, 'vcf'))
         .rows as unknown as PlacedRecord[];
       for (const line of lines) {
         const [, chrom, pos, alt, end] = line.split('\t') as string[];
-        const found = rows.filter(
-          ({ genomic_coordinates: at, alternate_alleles: all }) =>
-            at.chromosome === chrom!.replace(/^chr/, '') &&
-            at.start === Number(pos) &&
-            all.join(',') === alt,
+        const matchingRecords = rows.filter(
+          ({ genomic_coordinates: coordinates, alternate_alleles: alternates }) =>
+            coordinates.chromosome === chrom!.replace(/^chr/, '') &&
+            coordinates.start === Number(pos) &&
+            alternates.join(',') === alt,
         );
-        expect(found.length).toBeGreaterThanOrEqual(alt!.split(',').length);
-        for (const { allele, reference_allele: ref, genomic_coordinates: at } of found) {
+        expect(matchingRecords.length).toBeGreaterThanOrEqual(alt!.split(',').length);
+        for (const {
+          allele,
+          reference_allele: ref,
+          genomic_coordinates: coordinates,
+        } of matchingRecords) {
           // The END of a translocation is a position on another chromosome, which bcftools does not take into account.
           const isStretch = allele.startsWith('<') && allele !== '<TRA>';
           const expectedStop = isStretch ? Number(end) : Number(pos) + ref.length - 1;
-          expect([line, allele, at.stop]).toEqual([line, allele, expectedStop]);
+          expect([line, allele, coordinates.stop]).toEqual([line, allele, expectedStop]);
         }
       }
     }

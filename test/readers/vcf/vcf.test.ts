@@ -202,7 +202,7 @@ describe('lines (F9)', () => {
     expect(rows.at(-1)).toMatchObject({ variant: 'GRCH37-1-9-9-T' });
   });
 
-  const samples: readonly (readonly [string, string, unknown])[] = [
+  const sampleCases: readonly (readonly [string, string, unknown])[] = [
     [
       'typed',
       'GT:DP:AD\t0/1:7:3,4\t./.:.:.',
@@ -243,7 +243,7 @@ describe('lines (F9)', () => {
     ['a sample too few', 'GT\t0/1', [0, null]],
     ['a sample too many', 'GT\t0/1\t0\t0', [0, null]],
   ];
-  test.each(samples)('samples: %s', async (_name, text, want) => {
+  test.each(sampleCases)('samples: %s', async (_name, text, want) => {
     const path = writeVcfFile(
       'samples.vcf',
       `${headerWithSamples}1\t5\t.\tA\tT\t.\t.\tDB\t${text}\n1\t9\t.\tA\tT\t.\t.\t.\tGT\t0\t1\n`,
@@ -259,7 +259,7 @@ describe('lines (F9)', () => {
     ]);
   });
 
-  const nonFinite = [
+  const nonFiniteCases = [
     ['QUAL', 'nan', 304, (value: string) => `1\t5\t.\tA\tT\t${value}\t.\t.\tGT\t0\t1`],
     ['QUAL', '-Infinity', 305, (value: string) => `1\t5\t.\tA\tT\t${value}\t.\t.\tGT\t0\t1`],
     ['info.MQ', '-nan', 304, (value: string) => `1\t5\t.\tA\tT\t.\t.\tMQ=${value}\tGT\t0\t1`],
@@ -269,7 +269,7 @@ describe('lines (F9)', () => {
     ['sample.DP', 'nan', 304, (value: string) => `1\t5\t.\tA\tT\t.\t.\t.\tGT:DP\t0:${value}\t1:4`],
     ['sample.AD', 'inf', 305, (value: string) => `1\t5\t.\tA\tT\t.\t.\t.\tGT:AD\t0:3,${value}\t1:4`],
   ] as const; // prettier-ignore
-  test.each(nonFinite)('%s %s is null and warning %i, and an error where somebody asked for it', async (field, value, code, line) => {
+  test.each(nonFiniteCases)('%s %s is null and warning %i, and an error where somebody asked for it', async (field, value, code, line) => {
     const goodLine = '1\t9\t.\tA\tT\t3\t.\tMQ=1.5;DP=7\tGT:DP:AD\t0:1:2,3\t1:1:2\n';
     const text = `${headerWithSamples}${line(value)}\n${line(value)}\n${goodLine}`;
     const { rows, error, findings, columns } = await importSource(text, 'vcf');
@@ -277,16 +277,16 @@ describe('lines (F9)', () => {
     expect(findings).toMatchObject({ errors: 0, warnings: 2, counts: { [code]: 2 } });
     expect(findings.examples).toMatchObject([{ level: 'warning', code, line: 13, field, count: 2 }]);
     const [root, leaf] = field.toLowerCase() === 'qual' ? ['qual'] : field.split('.');
-    const found = (row: Row) =>
+    const storedValueOf = (row: Row) =>
       leaf === undefined ? row[root!] : ([row[root!]].flat()[0] as Row | null)?.[leaf];
     const expectedLeaf = leaf === 'AD' ? [3, null] : undefined;
-    expect(found(rows[0]!) ?? undefined).toEqual(expectedLeaf);
-    expect(found(rows[2]!)).toEqual({ qual: 3, MQ: 1.5, DP: root === 'info' ? 7 : 1, AD: [2, 3] }[leaf ?? 'qual']);
+    expect(storedValueOf(rows[0]!) ?? undefined).toEqual(expectedLeaf);
+    expect(storedValueOf(rows[2]!)).toEqual({ qual: 3, MQ: 1.5, DP: root === 'info' ? 7 : 1, AD: [2, 3] }[leaf ?? 'qual']);
 
     const strictRead = await importSource(text, 'vcf', { validation: { ...lenientParams, strict: true } });
     expect(strictRead.findings).toMatchObject({ errors: 2, records: 2, warnings: 0, counts: { [code]: 2 } });
-    const declaredColumns = (all: Columns): Columns =>
-      all.map((one) => ({ ...one, ...(one.children ? { children: declaredColumns(one.children) } : { isDeclared: true }) }));
+    const declaredColumns = (columns: Columns): Columns =>
+      columns.map((one) => ({ ...one, ...(one.children ? { children: declaredColumns(one.children) } : { isDeclared: true }) }));
     const declaredRead = await importSource(text, 'vcf', { known: declaredColumns(columns) });
     expect(declaredRead.findings).toMatchObject({ errors: 2, records: 2, counts: { [code]: 2 } });
     // In stored fields whose types nobody declared, numbers that are not finite still cause only warnings.
@@ -360,8 +360,8 @@ describe('lines (F9)', () => {
       'vcf',
     );
     const info = columns[0]!.find((one) => one.name === 'info')!.children!;
-    const physical = info.map((one) => one.physical.toLowerCase());
-    expect(new Set(physical).size).toBe(physical.length);
+    const physicalNames = info.map((one) => one.physical.toLowerCase());
+    expect(new Set(physicalNames).size).toBe(physicalNames.length);
     expect(info.map((one) => one.name)).toEqual(expect.arrayContaining(['dp', 'DP']));
   });
 });
@@ -484,9 +484,9 @@ describe('malformed real files (F9)', () => {
 
 describe('any split gives the same records', () => {
   let state = seed;
-  const random = (below: number): number => {
+  const randomBelow = (limit: number): number => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state % below;
+    return state % limit;
   };
 
   test(`for random chunk sizes, compression and line ends (seed ${seed}) (F6)`, async () => {
@@ -496,34 +496,40 @@ describe('any split gives the same records', () => {
         await readWholeFile(writeVcfFile('whole.vcf', text), 'vcf', { targetBytes: 1 << 30 })
       ).rows;
       for (let round = 0; round < byTier(2, 12); round++) {
-        const hasCr = random(2) === 1;
-        const endedText = random(2) === 1 ? text : text.replace(/\n$/, '');
+        const hasCr = randomBelow(2) === 1;
+        const endedText = randomBelow(2) === 1 ? text : text.replace(/\n$/, '');
         const bytes = Buffer.from(hasCr ? endedText.replaceAll('\n', '\r\n') : endedText);
         const layers = [
           bytes,
           gzipSync(bytes),
-          compressBgzf(bytes, 500 + random(60_000)),
+          compressBgzf(bytes, 500 + randomBelow(60_000)),
           Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes]),
         ];
-        const path = writeVcfFile('cut.vcf', layers[random(4)]!);
-        const read = await readWholeFile(path, 'vcf', { targetBytes: 1 + random(bytes.length) });
-        expect(read.rows).toEqual(expectedRows);
+        const path = writeVcfFile('cut.vcf', layers[randomBelow(4)]!);
+        const importedFile = await readWholeFile(path, 'vcf', {
+          targetBytes: 1 + randomBelow(bytes.length),
+        });
+        expect(importedFile.rows).toEqual(expectedRows);
       }
     }
   });
 
   test('a bgzip file equals its plain text, with one chunk and with many (F3)', async () => {
-    const manySamples = await readWholeFile(`${fixtureFolder}/trio_ann_and_csq.vcf.gz`, 'vcf', {
-      targetBytes: 100_000,
-    });
-    const plainText = await readWholeFile(
+    const readInManyChunks = await readWholeFile(
+      `${fixtureFolder}/trio_ann_and_csq.vcf.gz`,
+      'vcf',
+      {
+        targetBytes: 100_000,
+      },
+    );
+    const plainRead = await readWholeFile(
       writeVcfFile('trio.vcf', readFixtureText('trio_ann_and_csq.vcf.gz')),
       'vcf',
       {
         targetBytes: 1 << 30,
       },
     );
-    expect(manySamples.chunks).toBeGreaterThan(10);
-    expect(manySamples.rows).toEqual(plainText.rows);
+    expect(readInManyChunks.chunks).toBeGreaterThan(10);
+    expect(readInManyChunks.rows).toEqual(plainRead.rows);
   });
 });

@@ -142,7 +142,7 @@ test('UTF-16 without a byte order mark is refused with a message that names it',
 });
 
 describe('expensive documents are refused or read in little time (F11, T0)', () => {
-  const huge: readonly (readonly [string, () => string, string])[] = [
+  const hugeDocuments: readonly (readonly [string, () => string, string])[] = [
     [
       'levels',
       () => `<r>${'<a>'.repeat(1e6)}`,
@@ -182,7 +182,7 @@ describe('expensive documents are refused or read in little time (F11, T0)', () 
       'the entity &a;',
     ],
   ];
-  test.each(huge)('%s', async (_, make, message) => {
+  test.each(hugeDocuments)('%s', async (_, make, message) => {
     expect(await errorOrCount(make())).toContain(message);
   });
 
@@ -209,7 +209,7 @@ test('entities cause no request and no growth of memory', async () => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  const before = process.memoryUsage().rss;
+  const rssBefore = process.memoryUsage().rss;
   for (const text of [
     `<!DOCTYPE r SYSTEM "${url}"><r><i/></r>`,
     `<!DOCTYPE r PUBLIC "-//X//Y" "${url}"><r><i/></r>`,
@@ -222,5 +222,5 @@ test('entities cause no request and no growth of memory', async () => {
     await errorOrCount(text);
   await new Promise((resolve) => server.close(resolve));
   expect(requests).toBe(0);
-  expect(process.memoryUsage().rss - before).toBeLessThan(100 << 20);
+  expect(process.memoryUsage().rss - rssBefore).toBeLessThan(100 << 20);
 });

@@ -30,11 +30,14 @@ describe.each(recordCountCases)('$file', ({ file, counts }) => {
   test.each(depths)(
     'at depth %d has the records of the independent count and of fast-xml-parser',
     async (depth) => {
-      const read = await importSource(bytes, 'xml', { params: { item_depth: depth } });
-      expect(read.error).toBeNull();
-      expect(read.rows).toHaveLength(counts[depth]!);
-      const expectedRecords = castToColumns(parseRecordsByFastXmlParser(text, depth), read.columns);
-      expect(read.rows).toEqual(expectedRecords);
+      const importedFile = await importSource(bytes, 'xml', { params: { item_depth: depth } });
+      expect(importedFile.error).toBeNull();
+      expect(importedFile.rows).toHaveLength(counts[depth]!);
+      const expectedRecords = castToColumns(
+        parseRecordsByFastXmlParser(text, depth),
+        importedFile.columns,
+      );
+      expect(importedFile.rows).toEqual(expectedRecords);
     },
   );
 

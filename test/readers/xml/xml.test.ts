@@ -46,8 +46,8 @@ describe('an element', () => {
   ];
   test.each(cases)('%s', async (_, text, record) => {
     const expectedJson = JSON.stringify([record]);
-    const actualJson = await importRecords(`<r><rec>${text}</rec></r>`);
-    expect(JSON.stringify(actualJson)).toBe(expectedJson);
+    const records = await importRecords(`<r><rec>${text}</rec></r>`);
+    expect(JSON.stringify(records)).toBe(expectedJson);
     expect(({} as Record<string, unknown>)['x']).toBeUndefined();
   });
 });
@@ -186,9 +186,9 @@ function randomNodes(next: Random, level: number): string {
       const name = `${'abc'[kind]}${level}`;
       const attributes =
         kind === 0 ? '' : ` k="${Math.floor(next() * 9)}&amp;"${next() < 0.3 ? " l='>'" : ''}`;
-      const inner = kind === 2 && level < 4 ? randomNodes(next, level + 1) : 'v';
+      const content = kind === 2 && level < 4 ? randomNodes(next, level + 1) : 'v';
       text +=
-        next() < 0.2 ? `<${name}${attributes} />` : `<${name}${attributes}>${inner}</${name} >`;
+        next() < 0.2 ? `<${name}${attributes} />` : `<${name}${attributes}>${content}</${name} >`;
     }
   }
   // Text directly below the root element belongs to no record.

@@ -47,14 +47,16 @@ test('when the time of a chunk is over, the rest of its records has the error of
 });
 
 test('longs are exact, whatever their size', () => {
-  const [two, four] = [2n ** 53n, 2n ** 32n];
-  const longs = [0n, 1n, -1n, two - 1n, 1n - two, two, -two, two + 1n, four - 1n, four, -four, -four - 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+  const [twoTo53, twoTo32] = [2n ** 53n, 2n ** 32n];
+  const longsNear53 = [twoTo53 - 1n, 1n - twoTo53, twoTo53, -twoTo53, twoTo53 + 1n];
+  const longsNear32 = [twoTo32 - 1n, twoTo32, -twoTo32, -twoTo32 - 1n];
+  const longs = [0n, 1n, -1n, ...longsNear53, ...longsNear32, 2n ** 63n - 1n, -(2n ** 63n)];
   const out = parseChunk(longs.map((long) => `{"n":${long}}`));
   const batch = out.finish();
   expect(batch.columns.map(({ type }) => type)).toEqual(['long']);
   const fields = [{ name: 't', expression: "str(record.n) + ' ' + str(record.n * 10)", data_type: 'string' }];
-  const { batch: made, release } = computeTestChunk(batch, fields, ['n', 't']);
-  const texts = made.data.toArray().map((row) => String(row['t']));
+  const { batch: computedBatch, release } = computeTestChunk(batch, fields, ['n', 't']);
+  const texts = computedBatch.data.toArray().map((row) => String(row['t']));
   release();
   out.release();
   expect(texts).toEqual(longs.map((long) => `${long} ${long * 10n}`));
@@ -92,11 +94,11 @@ test.each([
 ])('a field without a type is inferred from its values: %s', (_, expression, type, values) => {
   const rows = ['2024-01', '2024-02', '2024-01', '2024-01'];
   const out = parseChunk(rows.map((d) => JSON.stringify({ d })));
-  const { batch: made, release } = computeTestChunk(out.finish(), [{ name: 'x', expression }], ['d', 'x']);
-  const column = made.columns.find(({ name }) => name === 'x');
+  const { batch: computedBatch, release } = computeTestChunk(out.finish(), [{ name: 'x', expression }], ['d', 'x']);
+  const column = computedBatch.columns.find(({ name }) => name === 'x');
   expect(column && [column.type, column.isList]).toEqual(type);
-  const found = made.data.toArray().map((row) => { const x: unknown = row['x'] ?? null; return x !== null && typeof x === 'object' ? Array.from(x as Iterable<unknown>) : x; });
-  expect(found).toEqual(rows.map((d) => values[d === '2024-01' ? 0 : 1]));
+  const foundValues = computedBatch.data.toArray().map((row) => { const x: unknown = row['x'] ?? null; return x !== null && typeof x === 'object' ? Array.from(x as Iterable<unknown>) : x; });
+  expect(foundValues).toEqual(rows.map((d) => values[d === '2024-01' ? 0 : 1]));
   release();
   out.release();
 }); // prettier-ignore
@@ -105,16 +107,17 @@ describe('the fields of a chunk are those of its records one by one', () => {
   const { runtime } = compileExpression('1');
 
   /** Returns records with few distinct values; some values are null, some are missing, and some are not ASCII. */
-  function records(rows: number): readonly Record<string, unknown>[] {
+  function randomRecords(rows: number): readonly Record<string, unknown>[] {
     const next = seededRandom(seed);
     const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;
-    const text = (): string | null =>
+    const randomText = (): string | null =>
       pick(['a', 'ab', 'b', '', 'ü', '\u0001x', 'missense_variant', null]);
-    const list = (): readonly unknown[] => Array.from({ length: Math.floor(next() * 3) }, text);
-    const member = (): Record<string, unknown> => ({
-      t: text(),
-      ...(next() < 0.8 && { l: list() }),
-      o: next() < 0.1 ? null : { t: text() },
+    const randomList = (): readonly unknown[] =>
+      Array.from({ length: Math.floor(next() * 3) }, randomText);
+    const randomObject = (): Record<string, unknown> => ({
+      t: randomText(),
+      ...(next() < 0.8 && { l: randomList() }),
+      o: next() < 0.1 ? null : { t: randomText() },
     });
     return Array.from({ length: rows }, (_, i) => ({
       i,
@@ -125,33 +128,33 @@ describe('the fields of a chunk are those of its records one by one', () => {
       b: pick([2 ** 53 - 1, 1 - 2 ** 53, 3, i]),
       e: pick([4, 7, 9]),
       d: pick(['2024-05-06', '2025-01-02']),
-      s: text(),
-      l: next() < 0.1 ? null : list(),
-      ...(next() < 0.9 && { m: next() < 0.1 ? null : member() }),
+      s: randomText(),
+      l: next() < 0.1 ? null : randomList(),
+      ...(next() < 0.9 && { m: next() < 0.1 ? null : randomObject() }),
     }));
   }
 
-  const string = (name: string, expression: string, more = {}) => ({ name, expression, data_type: 'string', ...more }); // prettier-ignore
+  const stringField = (name: string, expression: string, more = {}) => ({ name, expression, data_type: 'string', ...more }); // prettier-ignore
   const fields = [
-    string('one', "(record.s or '-').upper()"),
-    string('members', "get(record, 'm.o.t', 'none')"),
-    string('chain', 'record.m.o.t'),
-    string('got', "record.m.get('t', 'missing') if record.m else 'no m'"),
-    string('listed', "[x or '?' for x in record.l or []]", { is_list: true }),
-    string('joined', "'|'.join(coerce_list(record.m.l))"),
-    string('two', "concat([record.s, record.m['t']], '+')"),
-    string('three', "str([record.s, get(record, 'm.t'), record.l])"),
-    string('changed', "str(record.l.append('z')) + str(record.l)"),
-    string('after', 'str(record.l) + record.one', { depends_on: ['one'] }),
-    string('s', "value and value + '!'"),
-    string('later', 'record.s + record.listed[0]', { depends_on: ['s', 'listed'] }),
+    stringField('one', "(record.s or '-').upper()"),
+    stringField('members', "get(record, 'm.o.t', 'none')"),
+    stringField('chain', 'record.m.o.t'),
+    stringField('got', "record.m.get('t', 'missing') if record.m else 'no m'"),
+    stringField('listed', "[x or '?' for x in record.l or []]", { is_list: true }),
+    stringField('joined', "'|'.join(coerce_list(record.m.l))"),
+    stringField('two', "concat([record.s, record.m['t']], '+')"),
+    stringField('three', "str([record.s, get(record, 'm.t'), record.l])"),
+    stringField('changed', "str(record.l.append('z')) + str(record.l)"),
+    stringField('after', 'str(record.l) + record.one', { depends_on: ['one'] }),
+    stringField('s', "value and value + '!'"),
+    stringField('later', 'record.s + record.listed[0]', { depends_on: ['s', 'listed'] }),
     { name: 'n', expression: 'record.i % 7', data_type: 'integer' },
   ];
 
   /** Fields whose expressions change nothing, so that they are computed for all records at once where possible. */
   const columnFields = [
     ...fields.filter(({ name }) => ['one', 'members', 'chain', 'got', 'listed', 'two', 'three', 'n'].includes(name)),
-    string('s', "value and value + '!'"),
+    stringField('s', "value and value + '!'"),
     { name: 'bin', expression: 'record.k // 16384 + 4681', data_type: 'long' },
     { name: 'sum', expression: 'record.b + record.i * 3 - -record.e' },
     { name: 'scaled', expression: 'record.b * 4 // 7', data_type: 'auto' },
@@ -181,21 +184,23 @@ describe('the fields of a chunk are those of its records one by one', () => {
     ['fields computed at once', columnFields, 'ASCII and others'],
     ['fields that change and need a value', fields, 'ASCII and others', true],
     ['fields computed at once that need a value', columnFields, 'ASCII and others', true],
-  ])('for %s, number %#', (_, fields, what, needInput = false) => {
-    const rows = records(2200).map((record) => JSON.stringify(record));
-    const lines = what === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
+  ])('for %s, number %#', (_, fields, alphabet, needInput = false) => {
+    const rows = randomRecords(2200).map((record) => JSON.stringify(record));
+    const lines = alphabet === 'ASCII alone' ? rows.map((row) => row.replaceAll('ü', 'u')) : rows;
     const out = parseChunk(lines);
     const declaredNames = [...'ikfbedslm', 'absent', ...fields.map(({ name }) => name)];
     const needingInput = needInput ? fields.map(({ name }) => name) : [];
-    const { batch: made, release } = computeTestChunk(out.finish(), fields, declaredNames, { needingInput }); // prettier-ignore
+    const { batch: computedBatch, release } = computeTestChunk(out.finish(), fields, declaredNames, { needingInput }); // prettier-ignore
     const annotation = new Annotation({
       fields: annotationFieldsOf({ fields, needingInput }),
       includeErrors: true,
       schemaFields: declaredNames,
       targetDataset: '7',
     });
-    const ourRecords = made.data.toArray().map((row) => row.toJSON() as Record<string, unknown>);
-    const types = new Map(made.columns.map(({ name, type }) => [name, type]));
+    const ourRecords = computedBatch.data
+      .toArray()
+      .map((row) => row.toJSON() as Record<string, unknown>);
+    const types = new Map(computedBatch.columns.map(({ name, type }) => [name, type]));
     const textOf = (name: string, value: unknown): string => {
       if (typeof value === 'bigint') return String(value);
       const isWhole = types.get(name) === 'double' && Number.isInteger(value);
@@ -212,17 +217,22 @@ describe('the fields of a chunk are those of its records one by one', () => {
           /^-?inf$/,
           'None',
         );
-        const found = reprOf(runtime, valueOfJson(textOf(name, ourRecords[i]![name])));
-        if (found !== expectedText)
-          differentLines.push(`${line}, ${name}: ${found}, not ${expectedText}`);
+        const foundText = reprOf(runtime, valueOfJson(textOf(name, ourRecords[i]![name])));
+        if (foundText !== expectedText)
+          differentLines.push(`${line}, ${name}: ${foundText}, not ${expectedText}`);
       }
       const messages = record!.map.get('_errors') as PyDict | undefined;
-      const stored = JSON.parse(JSON.stringify(ourRecords[i]!['_errors'] ?? {})) as object;
+      const storedErrors = JSON.parse(JSON.stringify(ourRecords[i]!['_errors'] ?? {})) as object;
       // Every stored object has the members that occur in any record, with null for missing ones, which are left out here.
-      const found = Object.entries(stored).filter(([, message]) => message !== null);
-      const sameMessages = found.filter(([name, message]) => messages?.map.get(name) === message);
-      if (sameMessages.length !== found.length || found.length !== (messages?.map.size ?? 0))
-        differentLines.push(`${line}: errors ${JSON.stringify(found)}`);
+      const storedMessages = Object.entries(storedErrors).filter(([, message]) => message !== null);
+      const sameMessages = storedMessages.filter(
+        ([name, message]) => messages?.map.get(name) === message,
+      );
+      if (
+        sameMessages.length !== storedMessages.length ||
+        storedMessages.length !== (messages?.map.size ?? 0)
+      )
+        differentLines.push(`${line}: errors ${JSON.stringify(storedMessages)}`);
     }
     expect([seed, differentLines]).toEqual([seed, []]);
     release();

@@ -27,11 +27,11 @@ export function parseChunk(lines: readonly string[]): BatchBuilder {
   return out;
 }
 
-/** Computes the fields of a chunk; `declared` are the fields that are None where a record lacks them. */
+/** Computes the fields of a chunk; `declaredNames` are the fields that are None where a record lacks them. */
 export function computeTestChunk(
   batch: ComputationInput['batch'],
   fields: readonly JsonObject[],
-  declared: readonly string[],
+  declaredNames: readonly string[],
   more: Partial<ComputationInput> &
     Pick<ComputationInput['expressions'], 'needingInput'> & { readonly data?: string } = {},
 ): ComputedBatch {
@@ -43,7 +43,7 @@ export function computeTestChunk(
       needingInput,
       data,
       includeErrors: true,
-      declared,
+      declared: declaredNames,
       targetDataset: '7',
       sourceFilename: null,
       ...evaluationOrigin,

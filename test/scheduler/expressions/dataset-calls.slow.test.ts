@@ -171,7 +171,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
   const next = seededRandom(seed);
   const belowLimit = (limit: number): number => Math.floor(next() * limit);
   const { runtime } = compileExpression('1');
-  const starts = ['k', 'k', 'k', 'kü"', 'k😀\\\n'];
+  const keyStarts = ['k', 'k', 'k', 'kü"', 'k😀\\\n'];
 
   test.each([
     ['whatever the order of the keys', computedFieldParams],
@@ -179,7 +179,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
     ['also where texts alone decide the calls', joinedFields],
     ['also where fields need a value of the record', joinedFields, true],
   ])('in chunks that share a job, %s', (_, fields, needInput = false) => {
-    const { asked, host, kept } = newJobCache();
+    const { asked: askedCalls, host, kept } = newJobCache();
     const needingInput = needInput ? fields.map(({ name }) => name) : [];
     const declaredNames = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
     const annotation = new Annotation({
@@ -188,38 +188,38 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
       data: valueOfJson('{"values":"5"}') as PyDict,
       schemaFields: declaredNames,
     });
-    const direct = newDirectHost();
+    const directHost = newDirectHost();
     for (let chunk = 0; chunk < 4; chunk++) {
       const lines = Array.from({ length: 300 }, () =>
         JSON.stringify({
-          ...(next() < 0.9 && { key: next() < 0.05 ? null : `${starts[belowLimit(starts.length)]!}${belowLimit(150)}` }), // prettier-ignore
+          ...(next() < 0.9 && { key: next() < 0.05 ? null : `${keyStarts[belowLimit(keyStarts.length)]!}${belowLimit(150)}` }), // prettier-ignore
           number: chunk === 3 ? `s${belowLimit(5)}` : next() < 0.1 ? null : belowLimit(5),
           list: [`k${belowLimit(20)}`],
         }),
       );
       const out = parseChunk(lines);
       const givenContext = { data: '{"values":"5"}', host, kept, needingInput };
-      const { batch: made, release } = computeTestChunk(
+      const { batch: computedBatch, release } = computeTestChunk(
         out.finish(),
         fields,
         declaredNames,
         givenContext,
       );
       const plainNumber = (_: string, value: unknown): unknown => typeof value === 'bigint' ? Number(value) : value; // prettier-ignore
-      const ourRecords = made.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plainNumber)) as Record<string, unknown>); // prettier-ignore
+      const ourRecords = computedBatch.data.toArray().map((row) => JSON.parse(JSON.stringify(row, plainNumber)) as Record<string, unknown>); // prettier-ignore
       release();
       out.release();
       for (const [i, line] of lines.entries()) {
         const record = valueOfJson(JSON.stringify({ key: null, ...(JSON.parse(line) as object) })) as PyDict; // prettier-ignore
-        const [annotated] = annotation.annotate(record, direct).records;
+        const [annotatedRecord] = annotation.annotate(record, directHost).records;
         runtime.budget.start(0);
-        const expectedRecord = JSON.parse(jsonOfValue(toPlainValue(runtime, annotated!), 1e6)) as Record<string, unknown>; // prettier-ignore
+        const expectedRecord = JSON.parse(jsonOfValue(toPlainValue(runtime, annotatedRecord!), 1e6)) as Record<string, unknown>; // prettier-ignore
         for (const name of [...fields.map((field) => field.name), '_errors'])
           expect([line, name, withoutNulls(ourRecords[i]![name])]).toEqual([line, name, withoutNulls(expectedRecord[name])]); // prettier-ignore
       }
     }
     // Each call that a batch answers was requested only once.
-    const answeredCalls = asked.filter((one) => !unansweredCalls.test(one));
+    const answeredCalls = askedCalls.filter((one) => !unansweredCalls.test(one));
     expect(answeredCalls.filter((one, i) => answeredCalls.indexOf(one) !== i)).toEqual([]);
   });
 });
@@ -231,7 +231,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 test('each key is evaluated and asked for once, in all chunks of a job', () => {
-  const { asked, host, kept } = newJobCache();
+  const { asked: askedCalls, host, kept } = newJobCache();
   for (let chunk = 0; chunk < 3; chunk++) {
     const lines = Array.from({ length: 18_000 }, (_, i) => JSON.stringify({ key: `k${(i * 7) % 1000}` })); // prettier-ignore
     const out = parseChunk(lines);
@@ -245,7 +245,7 @@ test('each key is evaluated and asked for once, in all chunks of a job', () => {
     release();
     out.release();
   }
-  const [alone, together] = [true, false].map((is) => asked.filter((one) => one.startsWith('alone ') === is)); // prettier-ignore
-  expect(together).toHaveLength(1000);
-  expect(alone).toHaveLength(200);
+  const [singleCalls, batchedCalls] = [true, false].map((isAlone) => askedCalls.filter((one) => one.startsWith('alone ') === isAlone)); // prettier-ignore
+  expect(batchedCalls).toHaveLength(1000);
+  expect(singleCalls).toHaveLength(200);
 });

@@ -9,7 +9,7 @@ import { pollUntil } from '../../until.js';
 
 let expressionThreads: ExpressionThreads;
 /** The id of the last task's user; by default, each task belongs to a new user. */
-let lastUser = 0;
+let lastUserId = 0;
 beforeEach(() => {
   expressionThreads = new ExpressionThreads();
 });
@@ -32,7 +32,7 @@ function evaluate(
     signal,
     timeoutMs: longTimeoutMs,
     isUrgent: false,
-    userId: ++lastUser,
+    userId: ++lastUserId,
   };
   const options = { ...ownOptions, ...run };
   return expressionThreads.runTask('evaluate', { ...task, user }, options);
@@ -41,23 +41,23 @@ function evaluate(
 /** Starts an evaluation that is blocked in a call which the host never answers. */
 async function startBlockedEvaluation(
   timeoutMs = longTimeoutMs,
-  userId = ++lastUser,
+  userId = ++lastUserId,
 ): Promise<{
   readonly client: AbortController;
   readonly result: Promise<string>;
-  /** Whether the signal that the host got has been aborted. */
+  /** Returns whether the signal that the host received has been aborted. */
   readonly isReleased: () => boolean;
 }> {
   const client = new AbortController();
-  let released: AbortSignal | undefined;
+  let hostSignal: AbortSignal | undefined;
   const answer = (_: HostRequest, signal: AbortSignal): Promise<never> => {
-    released = signal;
+    hostSignal = signal;
     return new Promise(() => undefined);
   };
   const result = evaluate('dataset_count(1)', { answer, signal: client.signal, timeoutMs, userId });
   result.catch(() => undefined);
-  await pollUntil(() => released !== undefined || timeoutMs < longTimeoutMs);
-  return { client, result, isReleased: () => released?.aborted === true };
+  await pollUntil(() => hostSignal !== undefined || timeoutMs < longTimeoutMs);
+  return { client, result, isReleased: () => hostSignal?.aborted === true };
 }
 
 describe('calls of the host', () => {
@@ -82,33 +82,35 @@ describe('calls of the host', () => {
   });
 
   test('ask once for the same function and arguments; what an expression changes stays its own', async () => {
-    let count = 0;
-    const answer = async () => ({ json: `[${++count}]`, floats: [] });
+    let callCount = 0;
+    const answer = async () => ({ json: `[${++callCount}]`, floats: [] });
     const repeatedQueries = '[dataset_query(x) + dataset_query(x) for x in [1, 2, 1]]';
     expect(await evaluate(repeatedQueries, { answer })).toBe('{"result":[[1,1],[2,2],[1,1]]}');
-    expect(count).toBe(2);
+    expect(callCount).toBe(2);
   });
 
   test('fail as errors of the expression', async () => {
     const answer = () => Promise.reject(notFoundError());
-    const failed = evaluate('dataset_count(1)', { answer });
-    await expect(failed).rejects.toMatchObject({ code: 'invalid', message: 'Dataset query failed: Not found (line 1, column 1)' }); // prettier-ignore
+    const evaluation = evaluate('dataset_count(1)', { answer });
+    await expect(evaluation).rejects.toMatchObject({ code: 'invalid', message: 'Dataset query failed: Not found (line 1, column 1)' }); // prettier-ignore
   });
 
   test('count the memory of what they return', async () => {
     const json = JSON.stringify('a'.repeat(15_000_000));
-    const failed = evaluate('[dataset_query(x) for x in [1, 2]]', {
+    const evaluation = evaluate('[dataset_query(x) for x in [1, 2]]', {
       answer: async () => ({ json, floats: [] }),
     });
-    await expect(failed).rejects.toThrow('Expression limit exceeded: more than 64 MB of memory');
+    await expect(evaluation).rejects.toThrow(
+      'Expression limit exceeded: more than 64 MB of memory',
+    );
   });
 });
 
 describe('a thread is ended and replaced', () => {
   test('when the client leaves while it spins or waits for the host', async () => {
     const waitingEvaluation = await startBlockedEvaluation();
-    const spinning = new AbortController();
-    const signal = spinning.signal;
+    const spinningClient = new AbortController();
+    const signal = spinningClient.signal;
     let hasBegun = false;
     const answer = async () => {
       hasBegun = true;
@@ -128,7 +130,7 @@ describe('a thread is ended and replaced', () => {
     });
     const spin = 'sum(1 for i in range(600000))';
     const fields = Array.from({ length: 1000 }, (_, i) => field(`f${i}`, spin));
-    const spun = expressionThreads.runTask(
+    const spinningTask = expressionThreads.runTask(
       'annotate',
       {
         body: records,
@@ -139,21 +141,21 @@ describe('a thread is ended and replaced', () => {
         now: 0,
         user: { name: '', email: '' },
       },
-      { answer, signal, timeoutMs: longTimeoutMs, isUrgent: false, userId: ++lastUser },
+      { answer, signal, timeoutMs: longTimeoutMs, isUrgent: false, userId: ++lastUserId },
     );
-    spun.catch(() => undefined);
+    spinningTask.catch(() => undefined);
     await pollUntil(() => hasBegun);
-    const queued = evaluate('1');
+    const queuedEvaluation = evaluate('1');
     const givenController = new AbortController();
     const droppedEvaluation = evaluate('1', { signal: givenController.signal });
     givenController.abort();
     await expect(droppedEvaluation).rejects.toMatchObject({ code: 'canceled' });
     waitingEvaluation.client.abort();
-    spinning.abort();
+    spinningClient.abort();
     await expect(waitingEvaluation.result).rejects.toMatchObject({ code: 'canceled' });
-    await expect(spun).rejects.toMatchObject({ code: 'canceled' });
+    await expect(spinningTask).rejects.toMatchObject({ code: 'canceled' });
     expect(waitingEvaluation.isReleased()).toBe(true);
-    expect(await queued).toBe('{"result":1}');
+    expect(await queuedEvaluation).toBe('{"result":1}');
     // After both threads were terminated, they accept tasks again.
     const evaluations = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
     expect(await Promise.all(evaluations)).toHaveLength(4);
@@ -170,35 +172,46 @@ describe('a thread is ended and replaced', () => {
 });
 
 test('urgent tasks precede queued ones', async () => {
-  const [one, two] = await Promise.all([startBlockedEvaluation(), startBlockedEvaluation()]);
+  const [firstBlocked, secondBlocked] = await Promise.all([
+    startBlockedEvaluation(),
+    startBlockedEvaluation(),
+  ]);
   const order: string[] = [];
-  const after = (name: string, isUrgent: boolean): Promise<unknown> =>
+  const recordEnd = (name: string, isUrgent: boolean): Promise<unknown> =>
     evaluate('1', { isUrgent }).then(() => order.push(name));
-  const all = [after('a', false), after('b', true)];
-  one.client.abort();
+  const endings = [recordEnd('a', false), recordEnd('b', true)];
+  firstBlocked.client.abort();
   await pollUntil(() => order.length === 2);
-  two.client.abort();
-  await Promise.all(all);
+  secondBlocked.client.abort();
+  await Promise.all(endings);
   expect(order).toEqual(['b', 'a']);
 });
 
 test('a user has one thread for tasks that are not urgent', async () => {
   const { client, result } = await startBlockedEvaluation(longTimeoutMs, 7);
   const order: string[] = [];
-  const second = evaluate('1', { userId: 7 }).then(() => order.push('second'));
+  const secondEvaluation = evaluate('1', { userId: 7 }).then(() => order.push('second'));
   await evaluate('1', { userId: 8 }).then(() => order.push('other'));
   await evaluate('1', { userId: 7, isUrgent: true }).then(() => order.push('urgent'));
   client.abort();
   await expect(result).rejects.toMatchObject({ code: 'canceled' });
-  await second;
+  await secondEvaluation;
   expect(order).toEqual(['other', 'urgent', 'second']);
 });
 
 test('closing cancels what runs, what waits and what comes', async () => {
-  const [one, two] = await Promise.all([startBlockedEvaluation(), startBlockedEvaluation()]);
+  const [firstBlocked, secondBlocked] = await Promise.all([
+    startBlockedEvaluation(),
+    startBlockedEvaluation(),
+  ]);
   const waitingEvaluation = evaluate('1');
   waitingEvaluation.catch(() => undefined);
   await expressionThreads.close();
-  for (const result of [one.result, two.result, waitingEvaluation, evaluate('1')])
+  for (const result of [
+    firstBlocked.result,
+    secondBlocked.result,
+    waitingEvaluation,
+    evaluate('1'),
+  ])
     await expect(result).rejects.toMatchObject({ code: 'canceled' });
 });

@@ -106,8 +106,8 @@ async function waitForEmail(id: number): Promise<ExportRow> {
 
 test('the user is told where a completed export can be downloaded, once and only if asked for', async () => {
   expect(scheduler.sendsMail).toBe(true);
-  const silent = await newExport(false);
-  expect(silent.metadata['email']).toBeUndefined();
+  const exportWithoutMail = await newExport(false);
+  expect(exportWithoutMail.metadata['email']).toBeUndefined();
   const { id } = await newExport(true);
   const row = await waitForEmail(id);
   expect(row.metadata['email']).toEqual({ status: 'sent', at: expect.any(String) });

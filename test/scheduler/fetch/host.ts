@@ -33,11 +33,11 @@ export async function startScriptedHost(
   address = '127.0.0.1',
   scheme: 'http' | 'https' = 'http',
 ): Promise<ScriptedHost> {
-  const open = new Set<Socket>();
+  const openSockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
     host.connections += 1;
-    open.add(socket);
-    socket.on('close', () => open.delete(socket));
+    openSockets.add(socket);
+    socket.on('close', () => openSockets.delete(socket));
     socket.on('error', () => undefined); // the client may close the connection at any moment
     let text = '';
     socket.on('data', (bytes) => {
@@ -61,7 +61,7 @@ export async function startScriptedHost(
     connections: 0,
     requests: [],
     async close() {
-      for (const socket of open) socket.destroy();
+      for (const socket of openSockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
   };
@@ -110,11 +110,11 @@ export function createTestFetcher(
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-fetch-'));
   const wholeNetwork = { ...systemNetwork, ...network };
   const fetchFile = openFetcher({ allow, limits: { ...patientLimits, ...limits } }, wholeNetwork);
-  let count = 0;
+  let downloadCount = 0;
   return {
     async get(url, more = {}, signal = new AbortController().signal) {
-      count += 1;
-      const file = join(folder, `${count}`);
+      downloadCount += 1;
+      const file = join(folder, `${downloadCount}`);
       const expected = { bytes: null, md5: null };
       const request = { url, name: 'a.json', accountId: 1, expected, ...more };
       try {

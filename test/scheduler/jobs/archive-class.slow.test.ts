@@ -53,9 +53,9 @@ test.each([...serverSteps, ...workerSteps])('killed at %s of the %s', async (ste
   const { root } = lake.data;
   const id = await createArchiveDataset();
   await lake.close();
-  const crashing = new KillableServer(root, step, target);
-  await crashing.waitForExit();
-  expect(crashing.isIdle).toBe(target === 'worker');
+  const crashingServer = new KillableServer(root, step, target);
+  await crashingServer.waitForExit();
+  expect(crashingServer.isIdle).toBe(target === 'worker');
   await recoverServer(root);
   lake = await Lake.open(root);
   expect(await lake.catalog.datasets.get(id)).toMatchObject({
@@ -68,8 +68,8 @@ test.each([...serverSteps, ...workerSteps])('killed at %s of the %s', async (ste
     [],
   ]);
   const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 100, offset: 0 });
-  const ended = rows.map(({ kind, status }) => `${kind} ${status}`).toSorted();
-  expect(ended).toEqual(['commit', 'commit', 'import', 'import', 'snapshot'].map((kind) => `${kind} completed`)); // prettier-ignore
+  const endedTasks = rows.map(({ kind, status }) => `${kind} ${status}`).toSorted();
+  expect(endedTasks).toEqual(['commit', 'commit', 'import', 'import', 'snapshot'].map((kind) => `${kind} completed`)); // prettier-ignore
 
   const dataset = (await lake.catalog.datasets.get(id))!;
   const { id: userId, accountId } = lake.user;
@@ -77,8 +77,8 @@ test.each([...serverSteps, ...workerSteps])('killed at %s of the %s', async (ste
   scheduler = await lake.startScheduler({ startWorker: startWorkerInProcess });
   expect((await scheduler.wait(task.id)).status).toBe('completed');
   const { files } = await lake.store.snapshot(id);
-  const restored = (await readWithDuckdb(files, 'n')).columns[0] as bigint[];
-  expect(restored.toSorted((a, b) => Number(a - b))).toEqual(numbers); // either import may commit first
+  const restoredNumbers = (await readWithDuckdb(files, 'n')).columns[0] as bigint[];
+  expect(restoredNumbers.toSorted((a, b) => Number(a - b))).toEqual(numbers); // either import may commit first
   await scheduler.compacted(); // what follows a restore writes the schema file
   expect(await findFolderInconsistencies(lake)).toEqual([]);
 });

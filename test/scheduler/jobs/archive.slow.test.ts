@@ -68,14 +68,14 @@ async function copyFolder(root: string): Promise<string> {
 async function computeHashes(root: string): Promise<Readonly<Record<string, string>>> {
   const folder = join(root, 'datasets', String(datasetId));
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
-  const found: [string, string][] = [];
+  const hashes: [string, string][] = [];
   for (const entry of entries.filter((one) => one.isFile() && one.name !== '_restored')) {
     const path = join(entry.parentPath, entry.name);
     if (path.includes('/_schema/')) continue;
     const hash = createHash('sha256').update(await readFile(path)).digest('hex'); // prettier-ignore
-    found.push([path.slice(folder.length + 1), hash]);
+    hashes.push([path.slice(folder.length + 1), hash]);
   }
-  return Object.fromEntries(found.toSorted());
+  return Object.fromEntries(hashes.toSorted());
 }
 
 beforeAll(async () => {
@@ -171,9 +171,9 @@ const archiveFaultPoints: readonly (readonly [ArchiveKind, string])[] = [
 
 test.each(archiveFaultPoints)('a %s that is killed at %s is completed after the next start', async (kind, point) => {
   const root = await copyFolder(templateFolderByKind[kind]);
-  const crashing = new KillableServer(root, point);
-  await crashing.waitForExit();
-  expect([point, crashing.isIdle]).toEqual([point, false]);
+  const crashingServer = new KillableServer(root, point);
+  await crashingServer.waitForExit();
+  expect([point, crashingServer.isIdle]).toEqual([point, false]);
   await recoverServer(root);
   lake = await Lake.open(root);
   await expectDone[kind]();
@@ -274,7 +274,7 @@ test('a restore completes although the disk fails when its log is read for commi
 });
 
 describe('a start', () => {
-  async function archived(): Promise<void> {
+  async function openArchived(): Promise<void> {
     const root = await copyFolder(templateFolderByKind.restore);
     lake = await Lake.open(root);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
@@ -283,7 +283,7 @@ describe('a start', () => {
   }
 
   test('removes the folder of an archived dataset, and reports nothing', async () => {
-    await archived();
+    await openArchived();
     const source = join(templateFolderByKind.snapshot, 'datasets', String(datasetId));
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
@@ -299,7 +299,7 @@ describe('a start', () => {
   });
 
   test('keeps the folder of an archived dataset whose archive is missing, and says so', async () => {
-    await archived();
+    await openArchived();
     const source = join(templateFolderByKind.snapshot, 'datasets', String(datasetId));
     await rm(lake.data.dataset(datasetId), { recursive: true, force: true });
     await cp(source, lake.data.dataset(datasetId), { recursive: true });
@@ -351,13 +351,13 @@ describe('a damaged archive', () => {
       bytes[at === 'start' ? 20 : bytes.length >> 1]! ^= 1;
       await writeFile(archive, bytes);
     }
-    const wrong = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
-    expect(await findFolderInconsistencies(lake)).toEqual([expect.stringMatching(wrong)]);
+    const damagePattern = /is damaged|has \d+ bytes, should be|not the archive that was written/; // prettier-ignore
+    expect(await findFolderInconsistencies(lake)).toEqual([expect.stringMatching(damagePattern)]);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     const runningScheduler = await startScheduler();
     expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
     const row = await lake.catalog.restores.get(rows[0]!.resourceId);
-    expect(row?.errorMessage).toMatch(wrong);
+    expect(row?.errorMessage).toMatch(damagePattern);
     expect(await readDatasetRow()).toMatchObject({ availability: 'archived', storageClass: 'Archive' });
   }); // prettier-ignore
 
@@ -369,18 +369,19 @@ describe('a damaged archive', () => {
     const headerAndFile = text.slice(text.indexOf(name));
     const size = Number.parseInt(headerAndFile.slice(124, 136), 8);
     const entry = headerAndFile.slice(512, 512 + size);
-    const unreadable = `x${entry.slice(1)}`;
+    const unreadableEntry = `x${entry.slice(1)}`;
     // The manifest has the checksum of the entry as it is now.
-    const [before, after] = [entry, unreadable].map((one) => createHash('sha256').update(one, 'latin1').digest('hex')); // prettier-ignore
-    const damaged = zstdCompressSync(Buffer.from(text.replace(entry, () => unreadable).replace(before!, after!), 'latin1')); // prettier-ignore
-    await writeFile(archive, damaged);
+    const [checksumBefore, checksumAfter] = [entry, unreadableEntry].map((one) => createHash('sha256').update(one, 'latin1').digest('hex')); // prettier-ignore
+    const damagedText = text.replace(entry, () => unreadableEntry).replace(checksumBefore!, checksumAfter!); // prettier-ignore
+    const damagedArchive = zstdCompressSync(Buffer.from(damagedText, 'latin1'));
+    await writeFile(archive, damagedArchive);
     const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });
     const runningScheduler = await startScheduler();
     expect((await runningScheduler.wait(rows[0]!.id)).status).toBe('failed');
     const row = await lake.catalog.restores.get(rows[0]!.resourceId);
     expect(row?.errorMessage).toMatch(/zst has a log that cannot be read .* 0*1\.json/);
     expect(await readDatasetRow()).toMatchObject({ availability: 'archived', storageClass: 'Archive' }); // prettier-ignore
-    expect(await readFile(archive)).toEqual(damaged);
+    expect(await readFile(archive)).toEqual(damagedArchive);
     expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
     expect(await readdir(lake.data.scratch)).toEqual(['spill-in-process']);
   });

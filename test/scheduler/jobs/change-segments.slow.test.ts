@@ -34,30 +34,35 @@ async function importAndListAdded(
   commitMode: 'append' | 'upsert',
   outcome: object = { status: 'completed' },
 ): Promise<readonly Segment[]> {
-  const before = new Set((await lake.store.snapshot(datasetId)).segments.map(({ path }) => path));
+  const pathsBefore = new Set(
+    (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path),
+  );
   const task = await lake.queueFileImport(datasetId, await lake.createFile('a.json', lines.join('\n')), { commitMode }); // prettier-ignore
   scheduler.wake();
   await scheduler.wait(task.id);
   expect(await lake.catalog.imports.get(task.resourceId)).toMatchObject(outcome);
   const { segments } = await lake.store.snapshot(datasetId);
-  return segments.filter(({ path }) => !before.has(path));
+  return segments.filter(({ path }) => !pathsBefore.has(path));
 }
 
 /** Returns the records of a dataset in the order of their row ids, read from its segments by hyparquet. */
 async function readRecords(datasetId: number): Promise<readonly Readonly<Record<string, Value>>[]> {
-  const found: { readonly rowId: number; readonly record: Readonly<Record<string, Value>> }[] = [];
+  const recordsWithRowIds: {
+    readonly rowId: number;
+    readonly record: Readonly<Record<string, Value>>;
+  }[] = [];
   for (const segment of (await lake.store.snapshot(datasetId)).segments) {
     const path = lake.data.datasetFile(datasetId, segment.path);
     const values = await readValues({ ...segment, path }, segment.columns);
-    const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
+    const deletedRowNumbers = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
     const rowIds = values.get(rowIdColumn.physical);
     for (let row = 0; row < segment.rows; row++) {
-      if (goneRows.has(row)) continue;
+      if (deletedRowNumbers.has(row)) continue;
       const record = Object.fromEntries([...values].map(([name, list]) => [name, list[row]!]));
-      found.push({ rowId: Number(rowIds?.[row] ?? segment.baseRowId! + row), record });
+      recordsWithRowIds.push({ rowId: Number(rowIds?.[row] ?? segment.baseRowId! + row), record });
     }
   }
-  return found.sort((a, b) => a.rowId - b.rowId).map(({ record }) => record);
+  return recordsWithRowIds.sort((a, b) => a.rowId - b.rowId).map(({ record }) => record);
 }
 
 /** A new dataset, and the `_id`s of its records in their order. */
@@ -113,52 +118,69 @@ test(`an upsert of one field in any order is divided among the threads (STRANDLA
 /** Length of a text in each record, so long that `rowCount` records need more than one chunk for each thread. */
 const textFieldLength = 640;
 
-/** Returns records for four chunks that name stored records by the given `_id`s; the record with number `partial` lacks a field. */
-function linesOfFourChunks(ids: readonly string[], partial?: number): readonly string[] {
+/** Returns records for four chunks that name stored records by the given `_id`s; the record with number `partialRow` lacks a field. */
+function linesOfFourChunks(ids: readonly string[], partialRow?: number): readonly string[] {
   const text = (n: number): string => `,"text":"${String(n).padEnd(textFieldLength, 'x')}"`;
-  return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partial ? '' : text(n)}}`);
+  return ids.map((id, n) => `{"_id":"${id}","n":${-n}${n === partialRow ? '' : text(n)}}`);
 }
 
 test.each([
   ['every record is whole', undefined],
   ['a record of the last chunk lacks a field', rowCount - 1],
-])(`an upsert replaces chunk by chunk where %s (STRANDLAKE_SEED=${seed})`, async (_, partial) => {
-  const { datasetId, ids } = await newCountingDataset();
-  const order = shuffled(seededRandom(seed), ids);
-  const segments = await importAndListAdded(datasetId, linesOfFourChunks(order, partial), 'upsert');
-  await expectFinalSegments(datasetId, segments);
-  expect(segments.length).toBeGreaterThan(2);
-  expect(segments.map(({ isAscending }) => isAscending)).toEqual(segments.map(() => true));
-  for (const { stats } of segments) {
-    const { min, max } = stats[rowIdColumn.physical]!;
-    expect(Number(max) - Number(min)).toBeGreaterThan(rowCount / 2);
-  }
-  const numbers = new Map(order.map((id, n) => [id, n]));
-  const snapshot = await lake.store.snapshot(datasetId);
-  expect(snapshot.rows).toBe(rowCount);
-  const records = await readRecords(datasetId);
-  expect(records.map(({ _id, n }) => [_id, Number(n)])).toEqual(ids.map((id) => [id, 0 - numbers.get(id)!])); // prettier-ignore
-  const lengths = records.map(({ text }) => String(text).length);
-  expect(lengths.filter((length) => length !== textFieldLength)).toHaveLength(
-    partial === undefined ? 0 : 1,
-  );
-});
+])(
+  `an upsert replaces chunk by chunk where %s (STRANDLAKE_SEED=${seed})`,
+  async (_, partialRow) => {
+    const { datasetId, ids } = await newCountingDataset();
+    const order = shuffled(seededRandom(seed), ids);
+    const segments = await importAndListAdded(
+      datasetId,
+      linesOfFourChunks(order, partialRow),
+      'upsert',
+    );
+    await expectFinalSegments(datasetId, segments);
+    expect(segments.length).toBeGreaterThan(2);
+    expect(segments.map(({ isAscending }) => isAscending)).toEqual(segments.map(() => true));
+    for (const { stats } of segments) {
+      const { min, max } = stats[rowIdColumn.physical]!;
+      expect(Number(max) - Number(min)).toBeGreaterThan(rowCount / 2);
+    }
+    const numbers = new Map(order.map((id, n) => [id, n]));
+    const snapshot = await lake.store.snapshot(datasetId);
+    expect(snapshot.rows).toBe(rowCount);
+    const records = await readRecords(datasetId);
+    expect(records.map(({ _id, n }) => [_id, Number(n)])).toEqual(ids.map((id) => [id, 0 - numbers.get(id)!])); // prettier-ignore
+    const lengths = records.map(({ text }) => String(text).length);
+    expect(lengths.filter((length) => length !== textFieldLength)).toHaveLength(
+      partialRow === undefined ? 0 : 1,
+    );
+  },
+);
 
 test.each([
   ['in one chunk', 10, 20, undefined],
   ['in two chunks that replace at once', 10, 30_000, undefined],
   ['in two chunks of which the second has a record without a field', 10, 30_000, rowCount - 1],
   ['in two chunks of which the first has a record without a field', 10, 30_000, 0],
-])('a record given twice, %s, is named with both places', async (_, first, second, partial) => {
-  const { datasetId, ids } = await newCountingDataset();
-  const repeatedIds = ids.with(second, ids[first]!);
-  const [one, other] = [first, second].map((row) => `record ${row + 1} of \\S+`);
-  const message = new RegExp(`^${one} and ${other} have the same _id: give each record once$`);
-  const outcome = { status: 'failed', errorMessage: expect.stringMatching(message) };
-  expect(
-    await importAndListAdded(datasetId, linesOfFourChunks(repeatedIds, partial), 'upsert', outcome),
-  ).toEqual([]);
-});
+])(
+  'a record given twice, %s, is named with both places',
+  async (_, firstRow, secondRow, partialRow) => {
+    const { datasetId, ids } = await newCountingDataset();
+    const repeatedIds = ids.with(secondRow, ids[firstRow]!);
+    const [firstText, secondText] = [firstRow, secondRow].map((row) => `record ${row + 1} of \\S+`);
+    const message = new RegExp(
+      `^${firstText} and ${secondText} have the same _id: give each record once$`,
+    );
+    const outcome = { status: 'failed', errorMessage: expect.stringMatching(message) };
+    expect(
+      await importAndListAdded(
+        datasetId,
+        linesOfFourChunks(repeatedIds, partialRow),
+        'upsert',
+        outcome,
+      ),
+    ).toEqual([]);
+  },
+);
 
 test('records of an upsert that name no others are stored like those of an append', async () => {
   const { datasetId } = await newCountingDataset();
@@ -184,12 +206,13 @@ test('an upsert of long lists writes segments whose lists fit in the memory of a
   // A thread reads two lists for each record, the given and the replaced one, with eight bytes for each element.
   const mostRows = (64 << 20) / (2 * 8 * length);
   for (const { rows } of segments) expect(rows).toBeLessThanOrEqual(mostRows);
-  const found: (readonly [number, string])[] = [];
+  const storedLists: (readonly [number, string])[] = [];
   for (const segment of segments) {
     const path = lake.data.datasetFile(datasetId, segment.path);
     const values = await readValues({ ...segment, path }, segment.columns);
     const lists = values.get('list')!;
-    for (const [row, n] of values.get('n')!.entries()) found.push([Number(n), String(lists[row])]);
+    for (const [row, n] of values.get('n')!.entries())
+      storedLists.push([Number(n), String(lists[row])]);
   }
-  expect(found).toEqual(Array.from({ length: count }, (_, n) => [n, listOf(n + 1)]));
+  expect(storedLists).toEqual(Array.from({ length: count }, (_, n) => [n, listOf(n + 1)]));
 });

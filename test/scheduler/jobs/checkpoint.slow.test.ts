@@ -41,9 +41,9 @@ test.each(['checkpoint.written', 'checkpoint.linked', 'checkpoint.named', 'task.
     const root = await mkdtemp(join(tmpdir(), 'strandlake-checkpoint-'));
     copiedFolders.push(root);
     await cp(templateFolder, root, { recursive: true });
-    const crashing = new KillableServer(root, point);
-    await crashing.waitForExit();
-    expect([point, crashing.isIdle]).toEqual([point, false]);
+    const crashingServer = new KillableServer(root, point);
+    await crashingServer.waitForExit();
+    expect([point, crashingServer.isIdle]).toEqual([point, false]);
     await recoverServer(root);
     const lake = await Lake.open(root);
     try {

@@ -59,14 +59,14 @@ test.each<[string, Partial<ComputedParams>, string]>([
   ['space', { maxBytes: 100 }, 'Computing x takes more than 100 bytes'],
 ])(
   'too much %s is an error that says what to do, and leaves nothing (T0: computedMs)',
-  async (_, more, message) => {
-    const before = readdirSync(lake.data.fileTables);
-    computedLimits = more;
+  async (_, limits, message) => {
+    const namesBefore = readdirSync(lake.data.fileTables);
+    computedLimits = limits;
     const failure = await computeTable('len([j for j in range(20000)])').catch(
       (error: unknown) => error,
     );
     expect(failure).toMatchObject({ code: 'budget', message: expect.stringContaining(message) });
     expect((failure as Error).message).toContain('narrow the query with filters on stored fields');
-    expect(readdirSync(lake.data.fileTables)).toEqual(before);
+    expect(readdirSync(lake.data.fileTables)).toEqual(namesBefore);
   },
 );

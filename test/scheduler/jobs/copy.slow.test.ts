@@ -21,10 +21,10 @@ beforeEach(async () => {
   lake = await Lake.make();
   root = lake.data.root;
   const owner = { vaultId: lake.vault.id, parentId: null, userId: lake.user.id };
-  const folder = async (filename: string): Promise<number> =>
+  const createFolder = async (filename: string): Promise<number> =>
     (await lake.catalog.objects.create({ ...owner, objectType: 'folder', filename })).id;
-  sourceFolderId = await folder('source');
-  targetFolderId = await folder('target');
+  sourceFolderId = await createFolder('source');
+  targetFolderId = await createFolder('target');
   for (const name of fileNames) {
     const id = await lake.createFile(name, `the bytes of ${name}`);
     await lake.catalog.objects.update(id, { parentId: sourceFolderId });
@@ -48,12 +48,12 @@ afterEach(() => lake.remove());
 async function readTreeBelow(folder: number): Promise<readonly unknown[]> {
   const page = { limit: 100, offset: 0 };
   const { rows } = await lake.catalog.objects.list({ viewer: null, ancestorId: folder }, page);
-  const found = rows.map(async ({ id, objectType, filename, revision, availability }) => {
+  const entries = rows.map(async ({ id, objectType, filename, revision, availability }) => {
     if (objectType === 'folder') return [filename, 'folder'];
     expect([filename, revision, availability]).toEqual([filename, 1, 'available']);
     return [filename, await readFile(lake.data.object(id, revision), 'utf8')];
   });
-  return Promise.all(found);
+  return Promise.all(entries);
 }
 
 test.each([
@@ -64,9 +64,9 @@ test.each([
 ] as const)(
   'killed at %s, the %s leaves no copy by halves, and the next ends it',
   async (point, victim, attempts) => {
-    const crashing = new KillableServer(root, point, victim);
-    await crashing.waitForExit();
-    expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+    const crashingServer = new KillableServer(root, point, victim);
+    await crashingServer.waitForExit();
+    expect([point, crashingServer.isIdle]).toEqual([point, victim === 'worker']);
     const copiedTree = [['source', 'folder'], ...expectedTree];
     lake = await Lake.open(root);
     const seenTree = await readTreeBelow(targetFolderId);

@@ -37,8 +37,14 @@ afterEach(async () => {
   expect(await readAllIds()).toEqual(expectedIds);
   const { catalog, data } = lake;
   const store = openStore(data);
-  const found = await verifyFolder({ catalog, data, store, unreferencedBefore: Infinity, now: 0 });
-  expect(found.filter(({ where }) => !where.startsWith('scratch/spill'))).toEqual([]);
+  const differences = await verifyFolder({
+    catalog,
+    data,
+    store,
+    unreferencedBefore: Infinity,
+    now: 0,
+  });
+  expect(differences.filter(({ where }) => !where.startsWith('scratch/spill'))).toEqual([]);
 });
 afterAll(() => lake.remove());
 
@@ -94,9 +100,9 @@ test.each(crashPoints.filter(([point]) => point !== 'segment.flushed'))(
   async (point, victim) => {
     const taskId = await queueDeletion(3);
     await withLakeClosed(async () => {
-      const crashing = new KillableServer(root, point, victim);
-      await crashing.waitForExit();
-      expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+      const crashingServer = new KillableServer(root, point, victim);
+      await crashingServer.waitForExit();
+      expect([point, crashingServer.isIdle]).toEqual([point, victim === 'worker']);
       await recoverServer(root);
     });
     expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
@@ -123,9 +129,9 @@ test.each(
     const file = await lake.createFile(`${mark}.json`, lines);
     const taskId = (await lake.queueFileImport(datasetId, file, { commitMode: mode })).id;
     await withLakeClosed(async () => {
-      const crashing = new KillableServer(root, point, victim);
-      await crashing.waitForExit();
-      expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+      const crashingServer = new KillableServer(root, point, victim);
+      await crashingServer.waitForExit();
+      expect([point, crashingServer.isIdle]).toEqual([point, victim === 'worker']);
       await recoverServer(root);
     });
     const task = await lake.readTaskRow(taskId);
@@ -152,12 +158,12 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
   const taskId = await queueDeletion(7);
   await withLakeClosed(() => recoverServer(root));
   const { catalog, store } = lake;
-  const before = await readAllIds();
+  const idsBefore = await readAllIds();
   const [commit] = await catalog.commits.ofImport((await lake.readTaskRow(taskId))!.resourceId);
-  const failing = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
+  const failingCatalog = { ...catalog, publish: () => Promise.reject(new Error('the disk fails')) };
   // A rollback uses the query engine only if a later commit has added records, and none has.
   const context = {
-    catalog: failing,
+    catalog: failingCatalog,
     store,
     queryEngine: {} as QueryEngine,
     scheduler: {
@@ -176,7 +182,7 @@ test('C2b: a rollback that is in the log and not in the catalogue is there after
     userId: lake.user.id,
   });
   expectedIds = await readAllIds();
-  expect(expectedIds).toHaveLength(before.length + deletedPerImport);
+  expect(expectedIds).toHaveLength(idsBefore.length + deletedPerImport);
   const snapshot = await store.snapshot(datasetId);
   expect(snapshot.rows).toBe(expectedIds.length);
 });

@@ -48,7 +48,7 @@ const kinds = ['import', 'migration'] as const;
 const modes = ['append', 'upsert', 'delete'] as const;
 const template = await createDataTemplate(Array.from({ length: 200 }, (_, n) => `{"n":${n},"v":-1}\n`)); // prettier-ignore
 const rejectedLine = 11;
-let otherId: number;
+let otherDatasetId: number;
 let fileId: number;
 let lake: Lake;
 /** The reports of dry runs that were not interrupted, by `<kind> <mode>`. */
@@ -58,21 +58,21 @@ beforeAll(async () => {
   lake = await Lake.open(template.root);
   const lines = Array.from({ length: 300 }, (_, i) => `{"n":${i + 1 === rejectedLine ? '"none"' : 2 * i},"v":${i}}\n`); // prettier-ignore
   fileId = await lake.createFile('given.json', lines.join(''));
-  otherId = await lake.createDataset('other');
-  const others = Array.from({ length: 150 }, (_, i) => `{"n":${2 * i},"v":${i}}\n`);
-  await lake.queueInlineImport(otherId, others.join(''));
+  otherDatasetId = await lake.createDataset('other');
+  const otherLines = Array.from({ length: 150 }, (_, i) => `{"n":${2 * i},"v":${i}}\n`);
+  await lake.queueInlineImport(otherDatasetId, otherLines.join(''));
   await lake.close();
   await recoverServer(template.root);
 
   const root = await template.copy();
   lake = await Lake.open(root);
-  const queued: (readonly [DryRunKind, DryRunMode, TaskRow])[] = [];
+  const queuedTasks: (readonly [DryRunKind, DryRunMode, TaskRow])[] = [];
   for (const kind of kinds)
-    for (const mode of modes) queued.push([kind, mode, await queueDryRun(kind, mode)]);
+    for (const mode of modes) queuedTasks.push([kind, mode, await queueDryRun(kind, mode)]);
   await lake.close();
   await recoverServer(root);
   lake = await Lake.open(root);
-  for (const [kind, mode, task] of queued) {
+  for (const [kind, mode, task] of queuedTasks) {
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
     const report = await readReport(kind, task);
     expect(report).toMatchObject({
@@ -88,7 +88,7 @@ afterEach(() => lake.close());
 /** Queues a dry run in the folder of `lake`: of an import of the file, or of a migration of the other dataset. */
 function queueDryRun(kind: DryRunKind, commitMode: DryRunMode): Promise<TaskRow> {
   const job = { commitMode, idFields: commitMode === 'append' ? null : ['n'], isDryRun: true };
-  if (kind === 'migration') return lake.queueMigration(otherId, template.datasetId, job);
+  if (kind === 'migration') return lake.queueMigration(otherDatasetId, template.datasetId, job);
   const validationParams = { on_error: 'reject', max_rejected: 1 };
   return lake.queueFileImport(template.datasetId, fileId, { ...job, validationParams });
 }
@@ -105,7 +105,7 @@ async function readReport(kind: DryRunKind, { resourceId }: TaskRow): Promise<ob
 /** Returns the versions, the numbers of records and the commits of both datasets. */
 async function readDatasetStates(): Promise<readonly unknown[]> {
   const states: unknown[] = [];
-  for (const id of [template.datasetId, otherId]) {
+  for (const id of [template.datasetId, otherDatasetId]) {
     const row = await lake.catalog.datasets.get(id);
     const page = { limit: 100, offset: 0 };
     const commits = await lake.catalog.commits.list({ viewer: null, datasetIds: [id] }, page);
@@ -129,19 +129,19 @@ test.each(cases)(
   async (kind, mode, point, victim) => {
     const root = await template.copy();
     lake = await Lake.open(root);
-    const before = await readDatasetStates();
+    const statesBefore = await readDatasetStates();
     const task = await queueDryRun(kind, mode);
     await lake.close();
-    const crashing = new KillableServer(root, point, victim);
-    await crashing.waitForExit();
-    expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+    const crashingServer = new KillableServer(root, point, victim);
+    await crashingServer.waitForExit();
+    expect([point, crashingServer.isIdle]).toEqual([point, victim === 'worker']);
     if (victim === 'server') await recoverServer(root);
     lake = await Lake.open(root);
     // Before the last step, the catalogue has the report.
     const attempts = point === 'task.before-done' ? 1 : 2;
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts });
     expect(await readReport(kind, task)).toEqual(wholeReports.get(`${kind} ${mode}`));
-    expect(await readDatasetStates()).toEqual(before);
+    expect(await readDatasetStates()).toEqual(statesBefore);
     expect(await findFolderInconsistencies(lake)).toEqual([]);
   },
 );

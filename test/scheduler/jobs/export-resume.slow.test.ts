@@ -71,7 +71,7 @@ async function exportDigestOf(format: ExportFormat, id: number): Promise<string>
   });
   expect(bytes).toHaveLength(row.bytes!);
   // The bytes that contain the time of the export are left out: those after the records, and in Arrow those before them.
-  const keptMembers =
+  const comparedBytes =
     format === 'json'
       ? gunzipSync(bytes)
       : format === 'arrow'
@@ -81,7 +81,7 @@ async function exportDigestOf(format: ExportFormat, id: number): Promise<string>
           : format === 'excel'
             ? bytes.subarray(0, bytes.indexOf('xl/worksheets/sheet2.xml')) // the length of the provenance may differ
             : bytes;
-  return createHash('sha256').update(keptMembers).digest('hex');
+  return createHash('sha256').update(comparedBytes).digest('hex');
 }
 
 /** Checks that an export has the same result as an uninterrupted one, and that no other files remain. */

@@ -135,36 +135,38 @@ test('an export that gives each element of a list its own column runs its query 
     jobs: jobsCountingStatements,
     startWorker: (...args) => startWorkerInProcess(...args, jobsCountingStatements),
   });
-  const statementsOf = async (format: string, lines: readonly string[]): Promise<number> => {
+  const countStatementsOf = async (format: string, lines: readonly string[]): Promise<number> => {
     statementCount = 0;
     const params = { filters: [['n__gt', 0]], ordering: ['-name'], fields: ['n', 'tags'] };
     const row = await exportDataset(datasetId, format, { params });
     expect((await readFile(exportFileOf(row))).toString().split('\r\n')).toEqual([...lines, '']);
     return statementCount;
   };
-  const once = await statementsOf('csv', ['n,tags', '2,[]', '1,"[""x"",""y""]"']);
-  expect(once).toBeGreaterThan(0);
-  expect(await statementsOf('csv-expand', ['n,tags.0,tags.1', '2,,', '1,x,y'])).toBe(once);
+  const csvStatementCount = await countStatementsOf('csv', ['n,tags', '2,[]', '1,"[""x"",""y""]"']);
+  expect(csvStatementCount).toBeGreaterThan(0);
+  expect(await countStatementsOf('csv-expand', ['n,tags.0,tags.1', '2,,', '1,x,y'])).toBe(
+    csvStatementCount,
+  );
 });
 
 test('a list has as many columns as the longest of the exported records, wherever that is', async () => {
   const generatedRecords = Array.from({ length: largeRecordCount }, (_, i) => ({ n: i, l: i === largeRecordCount - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
   const datasetId = await importNewDataset(generatedRecords);
-  const width = async (params: object): Promise<string> => {
+  const exportTitleLine = async (params: object): Promise<string> => {
     const row = await exportDataset(datasetId, 'csv-expand', { params: { fields: ['n', 'l'], ...params } }); // prettier-ignore
     expect([row.status, row.errorMessage]).toEqual(['completed', null]);
     const text = (await readFile(exportFileOf(row))).toString();
     const lines = text.trimEnd().split('\r\n');
-    const found = lines.slice(1).map((line) => line.split(','));
+    const cellsByRow = lines.slice(1).map((line) => line.split(','));
     const columns = lines[0]!.split(',').length;
-    const expectedRows = found.map(([n]) => [n, ...Array.from({ length: columns - 1 }, (_, i) => String(generatedRecords[Number(n)]!.l?.[i] ?? ''))]); // prettier-ignore
-    expect(found).toEqual(expectedRows);
+    const expectedRows = cellsByRow.map(([n]) => [n, ...Array.from({ length: columns - 1 }, (_, i) => String(generatedRecords[Number(n)]!.l?.[i] ?? ''))]); // prettier-ignore
+    expect(cellsByRow).toEqual(expectedRows);
     return lines[0]!;
   };
-  expect(await width({})).toBe('n,l.0,l.1,l.2,l.3,l.4');
-  expect(await width({ filters: [['n__lt', largeRecordCount / 2]] })).toBe('n,l.0,l.1');
-  expect(await width({ limit: 3 })).toBe('n,l.0');
-  expect(await width({ filters: [['n', 1]], ordering: '-n' })).toBe('n,l.0');
+  expect(await exportTitleLine({})).toBe('n,l.0,l.1,l.2,l.3,l.4');
+  expect(await exportTitleLine({ filters: [['n__lt', largeRecordCount / 2]] })).toBe('n,l.0,l.1');
+  expect(await exportTitleLine({ limit: 3 })).toBe('n,l.0');
+  expect(await exportTitleLine({ filters: [['n', 1]], ordering: '-n' })).toBe('n,l.0');
 });
 
 test('a workbook warns in the metadata of its task of texts that it cuts', async () => {
@@ -185,9 +187,9 @@ test('names the version, the query and the checksum of a file, in the catalogue 
   const { key_value_metadata: metadata } = await parquetMetadataAsync(arrayBufferOf(bytes));
   expect(metadata!.map(({ key }) => key)).toEqual(['strandlake.provenance']);
   expect(JSON.parse(metadata![0]!.value!)).toMatchObject(embeddedProvenance);
-  const arrow = await exportDataset(datasetId, 'arrow', { params });
-  const table = tableFromIPC(await readFile(exportFileOf(arrow)));
-  expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embeddedProvenance, export_id: arrow.id, format: 'arrow' }); // prettier-ignore
+  const arrowExport = await exportDataset(datasetId, 'arrow', { params });
+  const table = tableFromIPC(await readFile(exportFileOf(arrowExport)));
+  expect(JSON.parse(table.schema.metadata.get('strandlake.provenance')!)).toMatchObject({ ...embeddedProvenance, export_id: arrowExport.id, format: 'arrow' }); // prettier-ignore
 });
 
 test('Parquet files have the records of whole segments and of parts of them', async () => {
@@ -196,22 +198,25 @@ test('Parquet files have the records of whole segments and of parts of them', as
     s: `text ${i % 700}`,
   }));
   const datasetId = await importNewDataset(manyTexts);
-  const groups = async (params: object, wanted: readonly object[]): Promise<readonly number[]> => {
+  const readGroupSizes = async (
+    params: object,
+    expectedRecords: readonly object[],
+  ): Promise<readonly number[]> => {
     const row = await exportDataset(datasetId, 'parquet', {
       params: { fields: ['n', 's'], ...params },
     });
-    expect([row.status, row.documentsCount]).toEqual(['completed', wanted.length]);
+    expect([row.status, row.documentsCount]).toEqual(['completed', expectedRecords.length]);
     const file = arrayBufferOf(await readFile(exportFileOf(row)));
-    expect(await parquetReadObjects({ file, compressors: { ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) }) } })).toEqual(wanted); // prettier-ignore
-    const { row_groups: all } = await parquetMetadataAsync(file);
-    return all.map(({ num_rows: rows }) => Number(rows));
+    expect(await parquetReadObjects({ file, compressors: { ZSTD: (bytes, length) => zstdDecompressSync(bytes, { maxOutputLength: Math.max(length, 1) }) } })).toEqual(expectedRecords); // prettier-ignore
+    const { row_groups: rowGroups } = await parquetMetadataAsync(file);
+    return rowGroups.map(({ num_rows: rows }) => Number(rows));
   };
   const wideRecords = manyTexts.map(({ n, s }) => ({ n: BigInt(n), s }));
-  expect(await groups({}, wideRecords)).toEqual([largeRecordCount]);
-  expect(await groups({ limit: largeRecordCount - 1 }, wideRecords.slice(0, -1))).toEqual([
+  expect(await readGroupSizes({}, wideRecords)).toEqual([largeRecordCount]);
+  expect(await readGroupSizes({ limit: largeRecordCount - 1 }, wideRecords.slice(0, -1))).toEqual([
     largeRecordCount - 1,
   ]);
-  expect(await groups({ filters: [['n__gte', 100]] }, wideRecords.slice(100))).toEqual([
+  expect(await readGroupSizes({ filters: [['n__gte', 100]] }, wideRecords.slice(100))).toEqual([
     largeRecordCount - 100,
   ]);
 });
@@ -268,8 +273,8 @@ test('target_full_path creates a file object and its folders, which remain when 
   const secondExport = await exportDataset(datasetId, 'csv', {
     targetFullPath: '~/out/2026/all.csv',
   });
-  const second = await lake.catalog.objects.get(secondExport.targetObjectId as number);
-  expect(second?.path).toBe('/out/2026/all-1.csv');
+  const secondObject = await lake.catalog.objects.get(secondExport.targetObjectId as number);
+  expect(secondObject?.path).toBe('/out/2026/all-1.csv');
   const bytes = await readFile(exportFileOf(row));
   currentTime += 25 * 3_600_000;
   await scheduler.close();
@@ -298,10 +303,10 @@ test('a canceled export leaves nothing (D12)', async () => {
   );
   scheduler.wake();
   await scheduler.wait(task.id);
-  const exporting = await lake.queueExport(datasetId, 'json');
+  const exportTask = await lake.queueExport(datasetId, 'json');
   scheduler.wake();
-  await pollUntil(async () => (await lake.readTaskRow(exporting.id))?.status === 'running');
-  expect(await scheduler.cancel(exporting.id)).toMatchObject({ status: 'canceled' });
+  await pollUntil(async () => (await lake.readTaskRow(exportTask.id))?.status === 'running');
+  expect(await scheduler.cancel(exportTask.id)).toMatchObject({ status: 'canceled' });
   expect(await readdir(lake.data.exports)).toEqual([]);
   expect(await lake.findFolderDamage()).toEqual([]);
 });

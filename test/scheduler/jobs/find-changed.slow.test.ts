@@ -48,11 +48,11 @@ test('two million keys are found in a thread whose heap has no room for arrays o
   const find = 'find' as ThreadJob<RowSearch, FoundRows>;
   const pool = openPool({ threads: 1, heapMb: 64 });
   try {
-    const found = await pool.run(find, () => search, new AbortController().signal);
-    const { distinct, missing, repeated } = found;
+    const foundRows = await pool.run(find, () => search, new AbortController().signal);
+    const { distinct, missing, repeated } = foundRows;
     expect({ distinct, missing, repeated }).toEqual({ distinct: 2 * rows });
     // Each row is found by the key that the row itself has.
-    const isItself = found.segments.map(
+    const hasOwnMatches = foundRows.segments.map(
       (matches, number) =>
         matches.rows.length === rows &&
         matches.rows.every(
@@ -63,7 +63,7 @@ test('two million keys are found in a thread whose heap has no room for arrays o
             matches.rowIds[i] === number * rows + i,
         ),
     );
-    expect(isItself).toEqual([true, true]);
+    expect(hasOwnMatches).toEqual([true, true]);
   } finally {
     await pool.close();
   }
@@ -87,7 +87,7 @@ test('a deletion counts the keys without a record among more records than a Set 
   const numbers = new Int32Array(rows);
   for (let row = 0; row < rows; row++) numbers[row] = row;
   const rowIds = new Float64Array(rows);
-  const found: FoundRows = {
+  const foundRows: FoundRows = {
     segments: [0, 1].map((file) => ({
       rows: numbers,
       files: new Int32Array(rows).fill(file),
@@ -98,7 +98,7 @@ test('a deletion counts the keys without a record among more records than a Set 
     missing: undefined,
     repeated: undefined,
   };
-  const pool = { threads: 1, run: async () => found };
+  const pool = { threads: 1, run: async () => foundRows };
   const { signal } = new AbortController();
   const context = { scratch: folder, pool, signal } as unknown as RunContext;
   const change: RecordChange = {
@@ -108,7 +108,7 @@ test('a deletion counts the keys without a record among more records than a Set 
     mayRepeatKeys: false,
     cleared: [],
   };
-  const given = { segments: [segmentAt('c'), segmentAt('d')], columns };
-  const changed = await findChangedRows(change, snapshot, given, columns, context);
-  expect([changed.rows, changed.notFound]).toEqual([2 * rows, 3]);
+  const givenRecords = { segments: [segmentAt('c'), segmentAt('d')], columns };
+  const changedRows = await findChangedRows(change, snapshot, givenRecords, columns, context);
+  expect([changedRows.rows, changedRows.notFound]).toEqual([2 * rows, 3]);
 });

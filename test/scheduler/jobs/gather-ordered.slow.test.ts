@@ -64,19 +64,19 @@ function randomRows(segments: number): readonly RowRef[] {
   return shuffled(randomNumber, refs);
 }
 
-function chunksOfRows(refs: readonly RowRef[], most: number): readonly ChunkRows[] {
+function chunksOfRows(refs: readonly RowRef[], maxRows: number): readonly ChunkRows[] {
   const files = segmentFiles(snapshot);
-  return Array.from({ length: Math.ceil(refs.length / most) }, (_, i) => {
-    const ownRefs = refs.slice(i * most, (i + 1) * most);
-    const numbers = [...new Set(ownRefs.map(([segment]) => segment))];
-    const segments = numbers.map((number): ChunkSegment => ({
+  return Array.from({ length: Math.ceil(refs.length / maxRows) }, (_, i) => {
+    const ownRefs = refs.slice(i * maxRows, (i + 1) * maxRows);
+    const segmentNumbers = [...new Set(ownRefs.map(([segment]) => segment))];
+    const segments = segmentNumbers.map((number): ChunkSegment => ({
       number,
       file: files[number]!.path,
       segment: snapshot.segments[number]!,
       rows: 'all',
     }));
     const order = Int32Array.from(
-      ownRefs.flatMap(([segment, row]) => [numbers.indexOf(segment), row]),
+      ownRefs.flatMap(([segment, row]) => [segmentNumbers.indexOf(segment), row]),
     );
     return { segments, order };
   });
@@ -94,7 +94,7 @@ interface GatherWork {
 
 async function gatherChunks(
   chunks: readonly ChunkRows[],
-  more: { directChunks?: number } = { directChunks: 1 },
+  limits: { directChunks?: number } = { directChunks: 1 },
 ): Promise<{
   readonly chunks: readonly ChunkRows[];
   readonly work: GatherWork;
@@ -104,18 +104,19 @@ async function gatherChunks(
   await mkdir(scratch);
   const work: GatherWork = { rows: 0, files: new Map() };
   const run = (_: string, job: (attempt: number) => PartitionJobInput): Promise<unknown> => {
-    const order = structuredClone(job(1));
-    for (const { file, segment } of order.rows.segments) {
+    const jobInput = structuredClone(job(1));
+    for (const { file, segment } of jobInput.rows.segments) {
       work.rows += segment.rows;
       work.files.set(file, (work.files.get(file) ?? 0) + 1);
     }
-    return partitionRows(order);
+    return partitionRows(jobInput);
   };
   const context = { pool: { threads: 2, run } as unknown as ThreadPool, scratch, signal: new AbortController().signal }; // prettier-ignore
-  const found: ChunkRows[] = [];
-  const options = { snapshot, columns: snapshot.columns, context, fanOut, ...more };
-  for await (const chunk of gatherOrdered(streamChunks(chunks), options)) found.push(chunk);
-  return { chunks: found, work, scratch };
+  const gatheredChunks: ChunkRows[] = [];
+  const options = { snapshot, columns: snapshot.columns, context, fanOut, ...limits };
+  for await (const chunk of gatherOrdered(streamChunks(chunks), options))
+    gatheredChunks.push(chunk);
+  return { chunks: gatheredChunks, work, scratch };
 }
 
 async function readRecordsOfChunk(chunk: ChunkRows): Promise<readonly string[]> {
@@ -139,25 +140,25 @@ describe(`chunks in a random order (STRANDLAKE_SEED=${seed})`, () => {
     [3, 7],
     [importCount, 24],
     [importCount, 5],
-  ])('of %s segments, in chunks of %s, have the same records', async (segments, most) => {
-    const before = chunksOfRows(randomRows(segments), most);
-    const { chunks } = await gatherChunks(before);
-    expect(chunks.map(countRows)).toEqual(before.map(countRows));
-    expect(await readRecordsOfChunks(chunks)).toEqual(await readRecordsOfChunks(before));
+  ])('of %s segments, in chunks of %s, have the same records', async (segments, maxRows) => {
+    const originalChunks = chunksOfRows(randomRows(segments), maxRows);
+    const { chunks } = await gatherChunks(originalChunks);
+    expect(chunks.map(countRows)).toEqual(originalChunks.map(countRows));
+    expect(await readRecordsOfChunks(chunks)).toEqual(await readRecordsOfChunks(originalChunks));
   });
 
   test('are made of files that have no other rows, and every file is read once: as often as the logarithm of the chunks says', async () => {
-    for (const [segments, most] of [[3, 10], [importCount, 10], [importCount, 4]] as const) {
-      const before = chunksOfRows(randomRows(segments), most);
+    for (const [segments, maxRows] of [[3, 10], [importCount, 10], [importCount, 4]] as const) {
+      const originalChunks = chunksOfRows(randomRows(segments), maxRows);
       const rows = segments * recordsPerImport;
-      const { chunks, work } = await gatherChunks(before);
-      const rounds = Math.ceil(Math.log(before.length) / Math.log(fanOut));
-      expect([most, work.rows]).toEqual([most, rows * rounds]);
+      const { chunks, work } = await gatherChunks(originalChunks);
+      const rounds = Math.ceil(Math.log(originalChunks.length) / Math.log(fanOut));
+      expect([maxRows, work.rows]).toEqual([maxRows, rows * rounds]);
       expect([...work.files.values()].every((times) => times === 1)).toBe(true);
-      const heldRows = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
-      expect(heldRows.reduce((sum, count) => sum + count, 0)).toBe(rows);
+      const rowCounts = chunks.flatMap((chunk) => chunk.segments.map(({ segment }) => segment.rows));
+      expect(rowCounts.reduce((sum, count) => sum + count, 0)).toBe(rows);
       // Without gathering, each chunk would be read from every segment that contains one of its rows.
-      expect(before.reduce((sum, chunk) => sum + chunk.segments.length * recordsPerImport, 0)).toBeGreaterThan(rows * rounds);
+      expect(originalChunks.reduce((sum, chunk) => sum + chunk.segments.length * recordsPerImport, 0)).toBeGreaterThan(rows * rounds);
     }
   }); // prettier-ignore
 
@@ -184,19 +185,19 @@ test('rows of a segment that come in many batches are copied once', async () => 
     yield { segment: 2, rows: 'all' };
   }
   const { set } = Int32Array.prototype;
-  let copiedArrays = 0;
+  let copiedCount = 0;
   Object.assign(Int32Array.prototype, {
     set(this: Int32Array, from: ArrayLike<number>, offset?: number) {
-      copiedArrays += from.length;
+      copiedCount += from.length;
       set.call(this, from, offset);
     },
   });
   try {
-    const found: ChunkRows[] = [];
-    for await (const chunk of cutRowsIntoChunks(batches(), snapshot, 3)) found.push(chunk);
-    const rows = found.flatMap(({ segments }) => segments.map((one) => one.rows));
+    const cutChunks: ChunkRows[] = [];
+    for await (const chunk of cutRowsIntoChunks(batches(), snapshot, 3)) cutChunks.push(chunk);
+    const rows = cutChunks.flatMap(({ segments }) => segments.map((one) => one.rows));
     expect(rows).toEqual([Int32Array.from({ length: recordsPerImport }, (_, row) => row), 'all']);
-    expect(copiedArrays).toBe(recordsPerImport);
+    expect(copiedCount).toBe(recordsPerImport);
   } finally {
     Object.assign(Int32Array.prototype, { set });
   }

@@ -6,7 +6,7 @@ import type { ThreadPool } from '../../../scheduler/jobs/thread-pool.js';
 import { seededRandom, shuffled } from '../../random.js';
 import { seed } from '../../seed.js';
 
-const mostBytesOfPart = 64 << 20;
+const maxPartBytes = 64 << 20;
 
 test.each([
   ['row ids', false],
@@ -21,28 +21,33 @@ test.each([
       stored: Float64Array.of(0, 50_000),
     };
     const rowsOfFiles = [8_000, 1_500, 500, 3];
-    const given = rowsOfFiles.map((rows) => ({ rows }));
+    const givenFiles = rowsOfFiles.map((rows) => ({ rows }));
     const records = rowsOfFiles.flatMap((rows, file) => Array.from({ length: rows }, (_, row) => [file, row] as const)); // prettier-ignore
-    const named = shuffled(next, records);
+    const matchedRecords = shuffled(next, records);
     const matches: RowMatches = {
-      files: Int32Array.from(named, ([file]) => file),
-      given: Int32Array.from(named, ([, row]) => row),
-      segments: Int32Array.from(named, () => (next() < 0.9 ? 0 : 1)),
-      rows: Int32Array.from(named.keys()),
-      rowIds: Float64Array.from(named.keys(), (i) => 3 * i),
+      files: Int32Array.from(matchedRecords, ([file]) => file),
+      given: Int32Array.from(matchedRecords, ([, row]) => row),
+      segments: Int32Array.from(matchedRecords, () => (next() < 0.9 ? 0 : 1)),
+      rows: Int32Array.from(matchedRecords.keys()),
+      rowIds: Float64Array.from(matchedRecords.keys(), (i) => 3 * i),
     };
-    const parts = divideMatches(matches, given, 1, isWhole, sizes);
+    const parts = divideMatches(matches, givenFiles, 1, isWhole, sizes);
     // Each match is in one part, with its values, and the rows of a part ascend.
-    const found = parts.flatMap((part) =>
+    const foundMatches = parts.flatMap((part) =>
       Array.from(part.rowIds, (rowId, at) => ({
         rowId,
         match: [part.files[at], part.given[at], part.segments[at], part.rows[at]],
       })),
     );
-    const inOrder = found.toSorted((a, b) => a.rowId - b.rowId);
-    expect(inOrder.map(({ rowId }) => rowId)).toEqual([...matches.rowIds]);
-    const expected = named.map(([file, row], i) => [file, row, matches.segments[i], i]);
-    expect(inOrder.map(({ match }) => match)).toEqual(expected);
+    const orderedMatches = foundMatches.toSorted((a, b) => a.rowId - b.rowId);
+    expect(orderedMatches.map(({ rowId }) => rowId)).toEqual([...matches.rowIds]);
+    const expectedMatches = matchedRecords.map(([file, row], i) => [
+      file,
+      row,
+      matches.segments[i],
+      i,
+    ]);
+    expect(orderedMatches.map(({ match }) => match)).toEqual(expectedMatches);
     for (const { rowIds } of parts) expect([...rowIds]).toEqual([...rowIds].toSorted((a, b) => a - b)); // prettier-ignore
     // The parts follow each other in the order.
     const positions = parts.map((part) =>
@@ -50,8 +55,8 @@ test.each([
         isWhole ? part.files[at]! * 10_000 + part.given[at]! : rowId,
       ),
     );
-    for (const [k, own] of positions.entries())
-      if (k > 0) expect(Math.min(...own)).toBeGreaterThan(Math.max(...positions[k - 1]!));
+    for (const [k, ownPositions] of positions.entries())
+      if (k > 0) expect(Math.min(...ownPositions)).toBeGreaterThan(Math.max(...positions[k - 1]!));
     // No part is too large, and no two neighbours would fit into one.
     const sizeOf = (file: number, segment: number): number =>
       sizes.given[file]! + sizes.stored[segment]!;
@@ -59,9 +64,9 @@ test.each([
       files.reduce((sum, file, at) => sum + sizeOf(file, segments[at]!), 0),
     );
     for (const [k, { rowIds }] of parts.entries())
-      expect(rowIds.length === 1 || bytes[k]! <= mostBytesOfPart).toBe(true);
-    for (const [k, own] of bytes.entries())
-      if (k > 0) expect(bytes[k - 1]! + own).toBeGreaterThan(mostBytesOfPart);
+      expect(rowIds.length === 1 || bytes[k]! <= maxPartBytes).toBe(true);
+    for (const [k, ownBytes] of bytes.entries())
+      if (k > 0) expect(bytes[k - 1]! + ownBytes).toBeGreaterThan(maxPartBytes);
     expect(parts.length).toBeGreaterThan(3);
   },
 );
@@ -90,19 +95,19 @@ test('the threads read the footers of the files with matches at the same time, e
   const hasMatch = (file: number): boolean => file % 4 === 0 && file < 40;
   const numbers = Int32Array.from({ length: 500 }, (_, i) => 4 * (i % 10));
   const shares: (readonly CheckedFile[])[] = [];
-  let [running, most] = [0, 0];
+  let [runningCount, maxRunning] = [0, 0];
   const run = async (_kind: string, job: () => readonly CheckedFile[]) => {
     shares.push(job());
-    most = Math.max(most, ++running);
+    maxRunning = Math.max(maxRunning, ++runningCount);
     await new Promise(setImmediate);
-    running--;
+    runningCount--;
     return Float64Array.from(job(), ({ path }) => 100 + Number(path));
   };
   const pool = { threads: 4, run } as unknown as ThreadPool;
   const { signal } = new AbortController();
   const sizes = await averageRecordSizes(files, numbers, { pool, signal });
   expect([...sizes]).toEqual(files.map((_, i) => (hasMatch(i) ? 100 + i : 0)));
-  expect(most).toBe(4);
+  expect(maxRunning).toBe(4);
   expect(shares.map((share) => share.length)).toEqual([3, 3, 2, 2]);
   // The columns of the files, of which there may be thousands, are not sent to the threads.
   expect(shares.flat().every((file) => !('columns' in file))).toBe(true);
@@ -111,15 +116,15 @@ test('the threads read the footers of the files with matches at the same time, e
 test.each<[number, readonly string[]]>([
   [16, []],
   [17, ['0']],
-])('for %i matches, the footers of the files %j are read', async (count, expected) => {
-  const read: string[] = [];
+])('for %i matches, the footers of the files %j are read', async (count, expectedPaths) => {
+  const readPaths: string[] = [];
   const run = async (_kind: string, job: () => readonly CheckedFile[]) => {
-    read.push(...job().map(({ path }) => path));
+    readPaths.push(...job().map(({ path }) => path));
     return Float64Array.of(1_000);
   };
   const pool = { threads: 2, run } as unknown as ThreadPool;
   const { signal } = new AbortController();
   const files = [{ path: '0' }, { path: '1' }];
   const sizes = await averageRecordSizes(files, new Int32Array(count), { pool, signal });
-  expect([read, [...sizes]]).toEqual([expected, [1_000 * expected.length, 0]]);
+  expect([readPaths, [...sizes]]).toEqual([expectedPaths, [1_000 * expectedPaths.length, 0]]);
 });

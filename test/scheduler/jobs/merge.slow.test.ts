@@ -84,7 +84,7 @@ async function expectMerged(): Promise<void> {
 
 describe('a merge that is killed at', () => {
   // The suffix `:2` means the second time that a crash point is reached: the commit of the import reaches it first.
-  const inServer = [
+  const serverSteps = [
     'compact.merged',
     'segment.renamed:2',
     'log.temp-written:2',
@@ -93,11 +93,11 @@ describe('a merge that is killed at', () => {
     'compact.after-catalog',
     'task.before-done:2',
   ];
-  test.each(inServer)('%s is repeated after the next start (C1)', async (point) => {
+  test.each(serverSteps)('%s is repeated after the next start (C1)', async (point) => {
     const root = await copyTemplate();
-    const crashing = new KillableServer(root, point);
-    await crashing.waitForExit();
-    expect([point, crashing.isIdle]).toEqual([point, false]);
+    const crashingServer = new KillableServer(root, point);
+    await crashingServer.waitForExit();
+    expect([point, crashingServer.isIdle]).toEqual([point, false]);
     await recoverServer(root);
     lake = await Lake.open(root);
     await expectMerged();
@@ -145,33 +145,33 @@ describe('a merge that sorts rows, killed at', () => {
     n % 2n === 0n && n < 2 * replacedCount ? n / 2n + 1n : 0n,
   );
   let sortedTemplate: string;
-  let sortedId: number;
+  let sortedDatasetId: number;
 
   beforeAll(async () => {
     lake = await Lake.make();
     sortedTemplate = lake.data.root;
     copiedFolders.push(sortedTemplate);
-    sortedId = await lake.createDataset();
+    sortedDatasetId = await lake.createDataset();
     const runningScheduler = await startScheduler({ store: withoutMerges(lake.store) });
     const complete = async (task: TaskRow): Promise<void> => {
       runningScheduler.wake();
       expect((await runningScheduler.wait(task.id)).status).toBe('completed');
     };
     const lines = allRecords.map((n) => `{"n":${n},"state":0}\n`);
-    await complete(await lake.queueInlineImport(sortedId, lines.join('')));
+    await complete(await lake.queueInlineImport(sortedDatasetId, lines.join('')));
     for (let i = 0; i < replacedCount; i++) {
       const line = `{"n":${2 * i},"state":${i + 1}}\n`;
-      await complete(await lake.queueInlineImport(sortedId, line, { commitMode: 'upsert', idFields: ['n'] })); // prettier-ignore
+      await complete(await lake.queueInlineImport(sortedDatasetId, line, { commitMode: 'upsert', idFields: ['n'] })); // prettier-ignore
     }
     await runningScheduler.close();
-    expect((await lake.store.snapshot(sortedId)).segments).toHaveLength(1 + replacedCount);
+    expect((await lake.store.snapshot(sortedDatasetId)).segments).toHaveLength(1 + replacedCount);
     await lake.close();
   });
 
   /** Expects that a segment has all records in their order, and another one the deleted rows, and that no other files remain. */
   async function expectSorted(): Promise<void> {
     expect(await findFolderInconsistencies(lake)).toEqual([]);
-    const { files, segments, isInterleaved = false } = await lake.store.snapshot(sortedId);
+    const { files, segments, isInterleaved = false } = await lake.store.snapshot(sortedDatasetId);
     const counts = segments.map((one) => [one.rows, liveRowCount(one)]);
     const recordCount = allRecords.length;
     expect(counts).toEqual([
@@ -196,9 +196,9 @@ describe('a merge that sorts rows, killed at', () => {
     ['segment.flushed:2', 'worker'],
   ] as const)('%s, is repeated or completed (C1)', async (point, victim) => {
     const root = await copyTemplate(sortedTemplate);
-    const crashing = new KillableServer(root, point, victim);
-    await crashing.waitForExit();
-    expect([point, crashing.isIdle]).toEqual([point, victim === 'worker']);
+    const crashingServer = new KillableServer(root, point, victim);
+    await crashingServer.waitForExit();
+    expect([point, crashingServer.isIdle]).toEqual([point, victim === 'worker']);
     if (victim === 'server') await recoverServer(root);
     lake = await Lake.open(root);
     await expectSorted();
@@ -239,10 +239,12 @@ test('rewrites segments of earlier formats, whose log entries do not tell the fo
   for (const name of await readdir(log)) await removeFormatFromLog(join(log, name));
 
   lake = await Lake.open(root);
-  const before = await lake.store.snapshot(datasetId);
-  expect(before.segments.map(({ format }) => format)).toEqual([1]);
+  const snapshotBefore = await lake.store.snapshot(datasetId);
+  expect(snapshotBefore.segments.map(({ format }) => format)).toEqual([1]);
   const laterScheduler = await startScheduler({ quietMs: 20 });
-  await pollUntil(async () => (await lake.store.snapshot(datasetId)).version > before.version);
+  await pollUntil(
+    async () => (await lake.store.snapshot(datasetId)).version > snapshotBefore.version,
+  );
   await laterScheduler.compacted();
   await laterScheduler.close();
   const { files, segments } = await lake.store.snapshot(datasetId);
@@ -255,14 +257,16 @@ test('rewrites segments of earlier formats, whose log entries do not tell the fo
 async function removeFormatFromLog(path: string): Promise<void> {
   const lines = (await readFile(path, 'utf8')).split('\n').slice(0, -1);
   const body = lines.slice(0, -1).map((line) => `${line.replace(`,"strandlake.format":"${segmentFormat}"`, '')}\n`).join(''); // prettier-ignore
-  const last = JSON.parse(lines.at(-1)!) as { commitInfo: { strandlake: { checksum: string } } };
-  last.commitInfo.strandlake.checksum = createHash('sha256').update(body).digest('hex');
-  await writeFile(path, `${body}${JSON.stringify(last)}\n`);
+  const lastLine = JSON.parse(lines.at(-1)!) as {
+    commitInfo: { strandlake: { checksum: string } };
+  };
+  lastLine.commitInfo.strandlake.checksum = createHash('sha256').update(body).digest('hex');
+  await writeFile(path, `${body}${JSON.stringify(lastLine)}\n`);
 }
 
 describe('a merge on a failing disk', () => {
   /** Starts a worker that injects the fault when the merge begins. */
-  const failing =
+  const startFailingWorker =
     (fault: FileFault): typeof startWorker =>
     (...args) => {
       const worker = startWorkerInProcess(...args);
@@ -288,7 +292,7 @@ describe('a merge on a failing disk', () => {
         const root = await copyTemplate();
         lake = await Lake.open(root);
         const runningScheduler = await startScheduler({
-          startWorker: failing({ ...fault, nth }),
+          startWorker: startFailingWorker({ ...fault, nth }),
           retryMs: 5,
         });
         const { rows } = await lake.catalog.tasks.list({ viewer: null }, { limit: 1, offset: 0 });

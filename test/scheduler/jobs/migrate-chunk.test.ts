@@ -34,17 +34,17 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
   ['of rows that do not ascend', { rows: Int32Array.of(3, 1) }, [3, 1]],
   ['of all rows, in another order', { rows: Int32Array.of(3, 2, 1, 0) }, [3, 2, 1, 0]],
   ['in an order', { rows: 'all', order: Int32Array.of(0, 2, 0, 0, 0, 3) }, [2, 0, 3]],
-])('the ids of the source %s stand beside the new ones', async (_, { rows, order }, wanted) => {
+])('the ids of the source %s stand beside the new ones', async (_, { rows, order }, expectedRows) => {
   const [segment] = snapshot.segments;
   const { path } = segmentFiles(snapshot)[0]!;
-  const [n] = snapshot.columns;
-  const id: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
+  const [numberColumn] = snapshot.columns;
+  const idColumn: Column = { name: '_id', physical: '_id', type: 'string', isList: false };
   const file = join(lake.data.root, 'scratch', 'chunk.parquet');
   const chunk = await migrateChunk({
     rows: { segments: [{ number: 0, file: path, segment: segment!, rows }], ...(order && { order }) },
     columns: [
-      { from: n!, to: { ...n!, physical: 'N~2' }, isCast: false },
-      { from: id, to: givenIdColumn, isCast: false },
+      { from: numberColumn!, to: { ...numberColumn!, physical: 'N~2' }, isCast: false },
+      { from: idColumn, to: givenIdColumn, isCast: false },
     ],
     expressions: null,
     index: 0,
@@ -59,14 +59,14 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     rejectedBytes: 0,
     isDryRun: false,
   });
-  expect(chunk).toMatchObject({ read: wanted.length, stored: wanted.length, rejected: 0 });
-  const columns = [id, { ...n!, physical: 'N~2' }, { ...givenIdColumn }];
-  const read = await readColumns([{ file, segment: chunk.segment!, leftOut: noRowNumbers }], columns);
-  const [ids, numbers, given] = read.map(valueTextsOf);
-  const before = reservedCells(snapshot, wanted.map((row) => [0, row])).map(([one]) => one);
-  expect(given).toEqual(before);
-  expect(numbers).toEqual(wanted.map((row) => String(10 + row)));
-  expect(ids!.every((one, i) => one.endsWith(String(i)) && !before.includes(one))).toBe(true);
+  expect(chunk).toMatchObject({ read: expectedRows.length, stored: expectedRows.length, rejected: 0 });
+  const columns = [idColumn, { ...numberColumn!, physical: 'N~2' }, { ...givenIdColumn }];
+  const columnData = await readColumns([{ file, segment: chunk.segment!, leftOut: noRowNumbers }], columns);
+  const [ids, numbers, givenIds] = columnData.map(valueTextsOf);
+  const sourceIds = reservedCells(snapshot, expectedRows.map((row) => [0, row])).map(([one]) => one);
+  expect(givenIds).toEqual(sourceIds);
+  expect(numbers).toEqual(expectedRows.map((row) => String(10 + row)));
+  expect(ids!.every((one, i) => one.endsWith(String(i)) && !sourceIds.includes(one))).toBe(true);
 }); // prettier-ignore
 
 function valueTextsOf(data: Awaited<ReturnType<typeof readColumns>>[number]): readonly string[] {

@@ -15,7 +15,7 @@ const recordCount = 3_000;
 
 let lake: Lake;
 let scheduler: Scheduler;
-let sourceId: number;
+let sourceDatasetId: number;
 const session = new Session();
 
 beforeAll(async () => {
@@ -26,9 +26,9 @@ beforeAll(async () => {
     (_, n) =>
     JSON.stringify({ n, text: `t${n}`, number: String(n), af: n / 7, info: { dp: n, tags: [`a${n}`, 'b'] } }), // prettier-ignore
   );
-  sourceId = await lake.createDataset('source');
+  sourceDatasetId = await lake.createDataset('source');
   const file = await lake.createFile('source.json', lines.join('\n'));
-  await waitUntilCompleted(lake.queueFileImport(sourceId, file));
+  await waitUntilCompleted(lake.queueFileImport(sourceDatasetId, file));
   session.connect();
   await session.post('Profiler.enable');
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
@@ -39,8 +39,8 @@ afterAll(async () => {
   await lake.remove();
 });
 
-async function waitUntilCompleted(queued: ReturnType<Lake['queueMigration']>): Promise<void> {
-  const task = await queued;
+async function waitUntilCompleted(queuedTask: ReturnType<Lake['queueMigration']>): Promise<void> {
+  const task = await queuedTask;
   scheduler.wake();
   const { status } = await scheduler.wait(task.id);
   expect([(await lake.catalog.tasks.job(task))?.errorMessage, status]).toEqual([null, 'completed']);
@@ -50,27 +50,29 @@ let targetCount = 0;
 
 /** Returns the functions that a migration calls at least once for each record, as `<file> <name>`, in alphabetical order. */
 async function findCallsPerRecord(more: Partial<NewDatasetMigration>): Promise<readonly string[]> {
-  const target = await lake.createDataset(`target ${++targetCount}`);
+  const targetId = await lake.createDataset(`target ${++targetCount}`);
   await session.post('Profiler.takePreciseCoverage'); // begins to count again
-  await waitUntilCompleted(lake.queueMigration(sourceId, target, more));
+  await waitUntilCompleted(lake.queueMigration(sourceDatasetId, targetId, more));
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const frequentFunctions = result.flatMap(({ url, functions }) => {
     const [, file] = /\/dist\/((?:api|engine|readers|scheduler|writers)\/.*)\.js$/.exec(url) ?? [];
     if (file === undefined) return [];
-    const often = functions.filter(({ ranges: [whole] }) => whole!.count >= recordCount * 0.9);
-    return often.map(({ functionName }) => `${file} ${functionName}`);
+    const frequentCalls = functions.filter(
+      ({ ranges: [whole] }) => whole!.count >= recordCount * 0.9,
+    );
+    return frequentCalls.map(({ functionName }) => `${file} ${functionName}`);
   });
   return frequentFunctions.toSorted();
 }
 
 /** Encoding and decoding pages calls functions for each value, which make no objects. */
-const ofPages = /^engine\/parquet\//;
+const pageFunctionPattern = /^engine\/parquet\//;
 /** Counts the records of a chunk that have an error. */
-const countFailed = 'scheduler/jobs/migration/migrate-chunk ';
+const countFailedFunction = 'scheduler/jobs/migration/migrate-chunk ';
 /** Functions that cast a value and append it to a column. */
-const ofCasts =
+const castFunctionPattern =
   /^engine\/ingest\/(cast-scalar|typed-column|value-column|utf8-builder|fixed-width-builders) /;
-const castValue = 'scheduler/jobs/migration/cast-column ';
+const castValueFunction = 'scheduler/jobs/migration/cast-column ';
 
 test.each<[string, Partial<NewDatasetMigration>]>([
   ['copies all fields', {}],
@@ -78,7 +80,7 @@ test.each<[string, Partial<NewDatasetMigration>]>([
   ['drops a field', { sourceParams: { exclude_fields: ['info.tags'] } }],
 ])('a migration that only %s calls nothing for each record', async (_, more) => {
   const calls = await findCallsPerRecord(more);
-  expect(calls.filter((call) => !ofPages.test(call))).toEqual([countFailed]);
+  expect(calls.filter((call) => !pageFunctionPattern.test(call))).toEqual([countFailedFunction]);
 });
 
 /** SQL finds these records; it names each of them by its segment and row, which are put into an array of numbers. */
@@ -87,24 +89,25 @@ test.each<[string, Partial<NewDatasetMigration>]>([
   ['orders records', { sourceParams: { ordering: ['-info.dp'] } }],
 ])('a migration that only %s calls nothing for each record but what names its row', async (_, more) => {
   const calls = await findCallsPerRecord(more);
-  expect(calls.filter((call) => !ofPages.test(call) && !call.startsWith('engine/change/interleave '))).toEqual([
+  expect(calls.filter((call) => !pageFunctionPattern.test(call) && !call.startsWith('engine/change/interleave '))).toEqual([
     'engine/query/sql/rows rowOf',
     'scheduler/jobs/migration/chunk-rows addRow',
-    countFailed,
+    countFailedFunction,
   ]);
 }); // prettier-ignore
 
 test.each<[string, NonNullable<NewDatasetMigration['targetFields']>[number], readonly string[]]>([
   ['a number to a string', { name: 'n', data_type: 'string' }, []],
-  ['a string to a number', { name: 'number', data_type: 'long' }, [`${castValue}appendBytesAt`]],
+  ['a string to a number', { name: 'number', data_type: 'long' }, [`${castValueFunction}appendBytesAt`]],
   ['a double to a float', { name: 'af', data_type: 'float' }, []],
 ])('a migration that only casts %s calls for each record what casts one value', async (_, field, more) => {
   const calls = await findCallsPerRecord({ targetFields: [field] });
-  expect(calls.filter((call) => !ofPages.test(call) && !ofCasts.test(call))).toEqual([castValue, castValue, ...more, countFailed]);
+  const otherCalls = calls.filter((call) => !pageFunctionPattern.test(call) && !castFunctionPattern.test(call));
+  expect(otherCalls).toEqual([castValueFunction, castValueFunction, ...more, countFailedFunction]);
 }); // prettier-ignore
 
 /** Functions that make an object of a record, or take one apart. */
-const ofRecords =
+const recordFunctionPattern =
   /^engine\/ingest\/(inferred|object)-column |\/annotate-record |\/reshape-records |\/record-columns | createRecord$/;
 
 test('a migration that only renames a field evaluates an expression for each record, and makes no object of it', async () => {
@@ -113,9 +116,9 @@ test('a migration that only renames a field evaluates an expression for each rec
     { name: 'name', expression: 'record.text', data_type: 'string' },
   ];
   const calls = await findCallsPerRecord({ targetFields });
-  expect(calls.filter((call) => ofRecords.test(call))).toEqual([]);
-  const ofMigrations = calls.filter((call) => call.startsWith('scheduler/jobs/migration/'));
-  expect(ofMigrations).toEqual([countFailed, `${countFailed}lineOf`]);
+  expect(calls.filter((call) => recordFunctionPattern.test(call))).toEqual([]);
+  const migrationCalls = calls.filter((call) => call.startsWith('scheduler/jobs/migration/'));
+  expect(migrationCalls).toEqual([countFailedFunction, `${countFailedFunction}lineOf`]);
   expect(calls).toContain('engine/expression/expression #run');
 });
 

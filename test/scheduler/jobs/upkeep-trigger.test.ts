@@ -9,17 +9,17 @@ const minute = 60_000;
 const hour = 60 * minute;
 
 /**
- * Checks a dataset every minute for `ms`; `isDueAt` says at which minutes its vacuum is due. Returns the times in minutes at which it was
- * tried, and what was reported.
+ * Checks a dataset every minute for `ms`; `isDueAt` says at which minutes its vacuum is due. Returns the times in minutes at which the
+ * vacuum was tried (`tried`), and the messages that were reported (`reported`).
  */
-async function triedMinutes(
+async function runUpkeep(
   ms: number,
   codeAt: (attempt: number) => ErrorCode | undefined,
   isDueAt: (minutes: number) => boolean = () => true,
 ): Promise<{ readonly tried: readonly number[]; readonly reported: readonly string[] }> {
   let now = 0;
-  const tried: number[] = [];
-  const reported: string[] = [];
+  const triedMinutes: number[] = [];
+  const messages: string[] = [];
   const store: Pick<Store, 'nextMerge' | 'isVacuumDue' | 'isCheckpointDue'> = {
     nextMerge: async () => undefined,
     isVacuumDue: async () => isDueAt(now / minute),
@@ -28,8 +28,8 @@ async function triedMinutes(
   const queue = {
     enqueueAndWait: async (kind: string): Promise<unknown> => {
       expect(kind).toBe('vacuum');
-      tried.push(now / minute);
-      const code = codeAt(tried.length);
+      triedMinutes.push(now / minute);
+      const code = codeAt(triedMinutes.length);
       if (code !== undefined) throw new AppError(code, 'EMFILE');
       return undefined;
     },
@@ -38,7 +38,7 @@ async function triedMinutes(
     catalog: { datasets: { get: async () => ({ availability: 'available' }) } } as unknown as Catalog, // prettier-ignore
     store: store as Store,
     queue: queue as TaskQueue<string, unknown>,
-    report: (message) => void reported.push(message),
+    report: (message) => void messages.push(message),
     now: () => now,
     quietMs: Infinity,
   });
@@ -46,13 +46,13 @@ async function triedMinutes(
     upkeep.onDatasetCommitted(7);
     await upkeep.whenIdle();
   }
-  return { tried, reported };
+  return { tried: triedMinutes, reported: messages };
 }
 
 test.each(['internal', 'damaged'] as const)(
   'upkeep that fails (%s) is tried again after pauses that double up to a day, and reported each time',
   async (code) => {
-    const { tried, reported } = await triedMinutes(100 * hour, () => code);
+    const { tried, reported } = await runUpkeep(100 * hour, () => code);
     expect(tried.slice(0, 7)).toEqual([0, 30, 90, 210, 450, 930, 1890]);
     const pauses = tried.map((at, i) => at - (tried[i - 1] ?? 0));
     expect(pauses.slice(7)).toEqual([1440, 1440]);
@@ -61,12 +61,12 @@ test.each(['internal', 'damaged'] as const)(
 );
 
 test('after a success, the pauses begin anew', async () => {
-  const { tried } = await triedMinutes(3 * hour, (attempt) => (attempt === 3 ? undefined : 'internal')); // prettier-ignore
+  const { tried } = await runUpkeep(3 * hour, (attempt) => (attempt === 3 ? undefined : 'internal')); // prettier-ignore
   expect(tried).toEqual([0, 30, 90, 91, 121]);
 });
 
 test('that nothing is due for a while, as while a dataset is in use, does not end the doubling of the pauses', async () => {
-  const { tried } = await triedMinutes(
+  const { tried } = await runUpkeep(
     8 * hour,
     () => 'internal',
     (minutes) => minutes % 2 === 0,
@@ -75,6 +75,6 @@ test('that nothing is due for a while, as while a dataset is in use, does not en
 });
 
 test('a full disk does not keep upkeep from being tried after the next commit', async () => {
-  const { tried } = await triedMinutes(3 * minute, () => 'no-space');
+  const { tried } = await runUpkeep(3 * minute, () => 'no-space');
   expect(tried).toEqual([0, 1, 2]);
 });

@@ -84,18 +84,18 @@ async function expectVacuumed(root: string): Promise<void> {
   const { files, segments } = await lake.store.snapshot(datasetId);
   expect((await readWithDuckdb(files, 'n')).columns[0]).toEqual(expectedRecords);
   expect(await listSegmentNames(root)).toEqual(segments.map(({ path }) => path));
-  const [isDue, ended] = [await lake.store.isVacuumDue(datasetId), await lake.store.endVacuum(datasetId)]; // prettier-ignore
-  expect([isDue, ended]).toEqual([false, undefined]);
+  const [isDue, endedVersion] = [await lake.store.isVacuumDue(datasetId), await lake.store.endVacuum(datasetId)]; // prettier-ignore
+  expect([isDue, endedVersion]).toEqual([false, undefined]);
   await expect(lake.store.snapshot(datasetId, 3)).rejects.toMatchObject({ code: 'invalid' });
 }
 
 describe('a vacuum that is killed at', () => {
-  const inServer = ['log.temp-written', 'log.linked', 'vacuum.begun', 'vacuum.removed', 'log.temp-written:2', 'log.linked:2', 'vacuum.ended', 'task.before-done']; // prettier-ignore
-  test.each(inServer)('%s goes on after the next start', async (point) => {
+  const serverSteps = ['log.temp-written', 'log.linked', 'vacuum.begun', 'vacuum.removed', 'log.temp-written:2', 'log.linked:2', 'vacuum.ended', 'task.before-done']; // prettier-ignore
+  test.each(serverSteps)('%s goes on after the next start', async (point) => {
     const root = await copyTemplate();
-    const crashing = new KillableServer(root, point);
-    await crashing.waitForExit();
-    expect([point, crashing.isIdle]).toEqual([point, false]);
+    const crashingServer = new KillableServer(root, point);
+    await crashingServer.waitForExit();
+    expect([point, crashingServer.isIdle]).toEqual([point, false]);
     await recoverServer(root);
     await expectVacuumed(root);
   });
@@ -166,7 +166,7 @@ describe('a vacuum on a failing disk', () => {
 test('a vacuum that is canceled leaves the versions that need no removed file', async () => {
   const root = await copyTemplate();
   lake = await Lake.open(root, keepNoVersions);
-  const canceling: typeof startWorkerWithoutEngine = (...args) => {
+  const startCancelingWorker: typeof startWorkerWithoutEngine = (...args) => {
     const worker = startWorkerWithoutEngine(...args);
     return {
       ...worker,
@@ -177,7 +177,7 @@ test('a vacuum that is canceled leaves the versions that need no removed file', 
       },
     };
   };
-  const runningScheduler = await startScheduler({ startWorker: canceling });
+  const runningScheduler = await startScheduler({ startWorker: startCancelingWorker });
   await runningScheduler.compacted();
   const { rows } = await lake.catalog.tasks.list({ viewer: null, kinds: ['vacuum'], classes: ['background'] }, { limit: 1, offset: 0 }); // prettier-ignore
   expect(rows.map(({ status }) => status)).toEqual(['canceled']);
@@ -236,10 +236,10 @@ describe('a vacuum removes no file that an earlier version needs while', () => {
       };
       return { task, readNumbers };
     }
-    const target = await lake.createDataset(name);
-    const task = await lake.queueMigration(datasetId, target, { asOf });
+    const targetId = await lake.createDataset(name);
+    const task = await lake.queueMigration(datasetId, targetId, { asOf });
     const readNumbers = async (): Promise<readonly unknown[]> =>
-      (await readWithDuckdb((await lake.store.snapshot(target)).files, 'n')).columns[0]!;
+      (await readWithDuckdb((await lake.store.snapshot(targetId)).files, 'n')).columns[0]!;
     return { task, readNumbers };
   }
 
@@ -251,31 +251,31 @@ describe('a vacuum removes no file that an earlier version needs while', () => {
   ] as const)('its %s %s', async (kind, state) => {
     const root = await openWithoutPins();
     const asOf = await readEarlierVersion();
-    const earlier = (await lake.store.snapshot(datasetId, asOf.version)).segments;
-    const newest = (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path);
-    expect([earlier.length, newest.length, (await listSegmentNames(root)).length]).toEqual([4, 1, 17]); // prettier-ignore
+    const earlierSegments = (await lake.store.snapshot(datasetId, asOf.version)).segments;
+    const newestNames = (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path);
+    expect([earlierSegments.length, newestNames.length, (await listSegmentNames(root)).length]).toEqual([4, 1, 17]); // prettier-ignore
     // The server has one thread, so that a task of the newest version keeps a later one waiting.
-    const first = state === 'waits' ? await queueReader(kind, 'newest', null) : undefined;
-    const reader = await queueReader(kind, 'earlier', asOf);
+    const newestReader = state === 'waits' ? await queueReader(kind, 'newest', null) : undefined;
+    const earlierReader = await queueReader(kind, 'earlier', asOf);
     const worker = createInterceptedWorker();
     worker.hold(kind);
     const runningScheduler = await startScheduler({ startWorker: worker.startWorker });
     await pollUntil(() => worker.held.length === 1);
     await runningScheduler.compacted();
-    expect((await lake.readTaskRow(reader.task.id))!.status).toBe(state === 'waits' ? 'queued' : 'running'); // prettier-ignore
-    const neededNames = [...earlier.map(({ path }) => path), ...newest];
+    expect((await lake.readTaskRow(earlierReader.task.id))!.status).toBe(state === 'waits' ? 'queued' : 'running'); // prettier-ignore
+    const neededNames = [...earlierSegments.map(({ path }) => path), ...newestNames];
     expect((await listSegmentNames(root)).toSorted()).toEqual(neededNames.toSorted());
     worker.release();
     for (const [one, expected] of [
-      [first, expectedRecords],
-      [reader, expectedRecords.slice(0, 8)],
+      [newestReader, expectedRecords],
+      [earlierReader, expectedRecords.slice(0, 8)],
     ] as const) {
       if (one === undefined) continue;
       expect((await runningScheduler.wait(one.task.id)).status).toBe('completed');
       expect(await one.readNumbers()).toEqual(expected);
     }
     await vacuumBy(runningScheduler);
-    expect(await listSegmentNames(root)).toEqual(newest);
+    expect(await listSegmentNames(root)).toEqual(newestNames);
     expect(await lake.store.verify(datasetId)).toEqual([]);
   });
 });
@@ -286,25 +286,27 @@ test('a vacuum removes no file that was part of the newest version when a task b
   const runningScheduler = await startScheduler();
   await runningScheduler.compacted();
   expect(await listSegmentNames(root)).toHaveLength(1);
-  const reader = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
+  const verificationTask = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
   for (let n = 32; n < 36; n++) {
     const task = await lake.queueInlineImport(datasetId, `{"n":${n}}\n`);
     runningScheduler.wake();
     expect((await runningScheduler.wait(task.id)).status).toBe('completed');
   }
   await runningScheduler.compacted();
-  const before = await listSegmentNames(root);
-  expect(before).toHaveLength(5);
+  const namesBefore = await listSegmentNames(root);
+  expect(namesBefore).toHaveLength(5);
   const merge = { description: 'merge', targetObjectId: datasetId, params: { is_quiet: true } };
   await runningScheduler.enqueueAndWait('merge', merge);
-  const newest = (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path);
-  const mergedNames = before.filter((name) => !newest.includes(name));
+  const newestNames = (await lake.store.snapshot(datasetId)).segments.map(({ path }) => path);
+  const mergedNames = namesBefore.filter((name) => !newestNames.includes(name));
   expect(mergedNames.length).toBeGreaterThanOrEqual(4);
   await vacuumBy(runningScheduler);
-  expect((await listSegmentNames(root)).toSorted()).toEqual([...mergedNames, ...newest].toSorted());
-  await catalog.tasks.complete(reader.id);
+  expect((await listSegmentNames(root)).toSorted()).toEqual(
+    [...mergedNames, ...newestNames].toSorted(),
+  );
+  await catalog.tasks.complete(verificationTask.id);
   await vacuumBy(runningScheduler);
-  expect((await listSegmentNames(root)).toSorted()).toEqual(newest.toSorted());
+  expect((await listSegmentNames(root)).toSorted()).toEqual(newestNames.toSorted());
   expect(await lake.store.verify(datasetId)).toEqual([]);
 });
 

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => lake.remove());
 
 test('a verification that keeps its result is run again after a restart, one whose request has ended is not', async () => {
-  const order: BackgroundTask = {
+  const newTask: BackgroundTask = {
     kind: 'verify',
     description: 'Verify',
     priority: 80,
@@ -34,15 +34,15 @@ test('a verification that keeps its result is run again after a restart, one who
     userId: lake.user.id,
     isStarted: true, // the state that a killed process leaves
   };
-  const keptTask = await lake.catalog.tasks.addBackground({ ...order, isListed: true });
-  const waitedFor = await lake.catalog.tasks.addBackground(order);
+  const keptTask = await lake.catalog.tasks.addBackground({ ...newTask, isListed: true });
+  const unlistedTask = await lake.catalog.tasks.addBackground(newTask);
   const scheduler = await lake.startScheduler({ report: () => undefined });
   expect((await scheduler.wait(keptTask.id)).status).toBe('completed');
   await scheduler.close();
   const { class: taskClass, result } = (await lake.catalog.tasks.get(keptTask.id))!;
   expect(taskClass).toBe('standard');
   expect(result).toMatchObject({ is_whole: true, files: 1, records: 2, differences: [] });
-  expect(await lake.catalog.tasks.get(waitedFor.id)).toBeUndefined();
+  expect(await lake.catalog.tasks.get(unlistedTask.id)).toBeUndefined();
 });
 
 /**
@@ -91,7 +91,7 @@ test('a verification whose dataset is archived, or archived and restored, at any
   const pool = { threads: 1, run: async (_: string, job: (attempt: number) => { readonly file: string; readonly segment: Segment }) => { const { file, segment } = job(1); return findSegmentProblems(file, segment); } }; // prettier-ignore
   const results: Awaited<ReturnType<typeof verifyJob.run>>[] = [];
   for (const steps of [Infinity, 1]) {
-    const before = results.length;
+    const resultCountBefore = results.length;
     for (let nth = 1; ; nth++) {
       const data = new MovingFolder(lake.data.root, nth, steps);
       const result = await verifyJob.run(params, { data, pool, signal: new AbortController().signal, progress: () => undefined } as unknown as RunContext).finally(() => data.moveBack()); // prettier-ignore
@@ -101,7 +101,7 @@ test('a verification whose dataset is archived, or archived and restored, at any
       }
       results.push(result);
     }
-    expect(results.length - before).toBeGreaterThan(4);
+    expect(results.length - resultCountBefore).toBeGreaterThan(4);
   }
   const scheduler = await lake.startScheduler({ report: () => undefined });
   const dataset = (await catalog.datasets.get(datasetId))!;

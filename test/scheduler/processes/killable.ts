@@ -63,19 +63,19 @@ export async function recoverServer(root: string): Promise<void> {
 }
 
 /**
- * Starts the server of a data folder and kills it with its worker, several times, each time at a random moment within `mostMs` after it is
+ * Starts the server of a data folder and kills it with its worker, several times, each time at a random moment within `maxMs` after it is
  * ready.
  */
 export async function killServerRepeatedly(
   root: string,
-  times: number,
-  mostMs: number,
+  killCount: number,
+  maxMs: number,
   next: () => number,
 ): Promise<void> {
-  for (let i = 0; i < times; i++) {
+  for (let i = 0; i < killCount; i++) {
     const server = new KillableServer(root);
     const pid = await server.waitUntilReady();
-    await new Promise((resolve) => setTimeout(resolve, mostMs * next()));
+    await new Promise((resolve) => setTimeout(resolve, maxMs * next()));
     await server.killWithWorker(pid);
     if (pid !== undefined) killProcess(pid);
   }

@@ -38,13 +38,13 @@ test('C7: at any moment of an import, leaves it canceled with no record or compl
     scheduler.wake();
     const afterMs = next() * wholeMs;
     await new Promise((resolve) => setTimeout(resolve, afterMs));
-    const canceled = await scheduler.cancel(task.id).catch((error: unknown) => error);
+    const cancelOutcome = await scheduler.cancel(task.id).catch((error: unknown) => error);
     const { status } = await scheduler.wait(task.id);
     const caseText = `seed ${seed}, run ${run}, after ${afterMs.toFixed(1)} ms`;
     if (status === 'canceled')
-      expect([caseText, canceled]).toMatchObject([caseText, { status: 'canceled' }]);
+      expect([caseText, cancelOutcome]).toMatchObject([caseText, { status: 'canceled' }]);
     else
-      expect([caseText, status, canceled]).toMatchObject([
+      expect([caseText, status, cancelOutcome]).toMatchObject([
         caseText,
         'completed',
         { code: 'invalid' },
@@ -64,14 +64,17 @@ test('C7: removes a task that has not started from the queue; two requests at on
   const objectId = await lake.createFile('a.vcf', vcfTextOf(200_000));
   const tasks: number[] = [];
   for (let i = 0; i < 3; i++) tasks.push((await lake.queueFileImport(datasetId, objectId)).id);
-  const [first, second, queued] = tasks as [number, number, number];
+  const [firstId, secondId, queuedId] = tasks as [number, number, number];
   scheduler.wake();
   await pollUntil(() => scheduler.status().running.length === 2);
-  expect(await scheduler.cancel(queued)).toMatchObject({ status: 'canceled', attempts: 0 });
-  const bothCancels = await Promise.allSettled([scheduler.cancel(first), scheduler.cancel(first)]);
+  expect(await scheduler.cancel(queuedId)).toMatchObject({ status: 'canceled', attempts: 0 });
+  const bothCancels = await Promise.allSettled([
+    scheduler.cancel(firstId),
+    scheduler.cancel(firstId),
+  ]);
   expect(bothCancels[0]).toMatchObject({ status: 'fulfilled', value: { status: 'canceled' } });
   expect(bothCancels[1]).toMatchObject({ status: 'rejected', reason: { code: 'invalid' } });
-  await scheduler.cancel(second);
+  await scheduler.cancel(secondId);
   expect(await lake.store.version(datasetId)).toBe(-1);
   expect(await lake.findFolderDamage()).toEqual([]);
 });
@@ -79,12 +82,12 @@ test('C7: removes a task that has not started from the queue; two requests at on
 test('C7: kills a worker that does not respond, and its other tasks lose no attempt', async () => {
   const datasetId = await lake.createDataset();
   const objectId = await lake.createFile('a.vcf', vcfTextOf(200_000));
-  const first = await lake.queueFileImport(datasetId, objectId);
-  const second = await lake.queueFileImport(datasetId, objectId);
+  const firstTask = await lake.queueFileImport(datasetId, objectId);
+  const secondTask = await lake.queueFileImport(datasetId, objectId);
   scheduler.wake();
   await pollUntil(() => scheduler.status().working.length === 2);
   process.kill(scheduler.status().workerPid as number, 'SIGSTOP');
-  expect(await scheduler.cancel(first.id)).toMatchObject({ status: 'canceled' });
-  expect(await scheduler.wait(second.id)).toMatchObject({ status: 'completed', attempts: 1 });
+  expect(await scheduler.cancel(firstTask.id)).toMatchObject({ status: 'canceled' });
+  expect(await scheduler.wait(secondTask.id)).toMatchObject({ status: 'completed', attempts: 1 });
   expect(await lake.findFolderDamage()).toEqual([]);
 });

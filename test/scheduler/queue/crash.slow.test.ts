@@ -10,7 +10,7 @@ import { seed } from '../../seed.js';
 
 /*
  * Kills the server at every named crash point and at random moments, and then starts it again until it is idle. Afterwards, every task must
- * have ended, and `Lake.folderDamage` must find nothing lost, duplicated or left behind.
+ * have ended, and `Lake.findFolderDamage` must find nothing lost, duplicated or left behind.
  */
 
 /** Number of kills at random moments; set by STRANDLAKE_KILLS. */
@@ -61,7 +61,7 @@ async function withLakeClosed(work: () => Promise<void>): Promise<void> {
 }
 
 describe('C1: killed at', () => {
-  const inServer = [
+  const serverSteps = [
     'segment.renamed',
     'log.temp-written',
     'log.linked',
@@ -70,12 +70,12 @@ describe('C1: killed at', () => {
     'task.before-done',
   ];
 
-  test.each(inServer)('%s, the server recovers and the import completes', async (point) => {
+  test.each(serverSteps)('%s, the server recovers and the import completes', async (point) => {
     const taskId = await queueImport();
     await withLakeClosed(async () => {
-      const crashing = new KillableServer(root, point);
-      await crashing.waitForExit();
-      expect([point, crashing.isIdle]).toEqual([point, false]);
+      const crashingServer = new KillableServer(root, point);
+      await crashingServer.waitForExit();
+      expect([point, crashingServer.isIdle]).toEqual([point, false]);
       await recoverServer(root);
     });
     expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
@@ -101,9 +101,9 @@ describe('C1: killed at', () => {
     );
     const task = await lake.queueFileImport(datasetId, badFile);
     await withLakeClosed(async () => {
-      const crashing = new KillableServer(root, 'rejected.renamed');
-      await crashing.waitForExit();
-      expect(crashing.isIdle).toBe(false);
+      const crashingServer = new KillableServer(root, 'rejected.renamed');
+      await crashingServer.waitForExit();
+      expect(crashingServer.isIdle).toBe(false);
       await recoverServer(root);
     });
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'failed', attempts: 2 });
@@ -115,7 +115,7 @@ describe('C1: killed at', () => {
 
   test('task.before-failed, an import of given records fails for the same reason, with the same report and rejected records', async () => {
     /** Imports the records while `run` runs a server; returns how the import has ended. */
-    const outcomeOf = async (run: () => Promise<void>): Promise<readonly unknown[]> => {
+    const runAndReadOutcome = async (run: () => Promise<void>): Promise<readonly unknown[]> => {
       const records = '{"info":{"DP":1}}\n{"info":{"DP":"deep"}}\n';
       const { resourceId: id } = await lake.queueInlineImport(datasetId, records);
       await withLakeClosed(run);
@@ -123,15 +123,18 @@ describe('C1: killed at', () => {
       const rejectedText = gunzipSync(await readFile(lake.data.rejectedLines(id))).toString();
       return [row.status, row.errorMessage, row.metadata['receipt'], rejectedText];
     };
-    const expected = await outcomeOf(() => recoverServer(root));
-    expect([expected[0], expected[3]]).toEqual(['failed', expect.stringContaining('deep')]);
-    const outcome = await outcomeOf(async () => {
-      const crashing = new KillableServer(root, 'task.before-failed');
-      await crashing.waitForExit();
-      expect(crashing.isIdle).toBe(false);
+    const expectedOutcome = await runAndReadOutcome(() => recoverServer(root));
+    expect([expectedOutcome[0], expectedOutcome[3]]).toEqual([
+      'failed',
+      expect.stringContaining('deep'),
+    ]);
+    const outcome = await runAndReadOutcome(async () => {
+      const crashingServer = new KillableServer(root, 'task.before-failed');
+      await crashingServer.waitForExit();
+      expect(crashingServer.isIdle).toBe(false);
       await recoverServer(root);
     });
-    expect(outcome).toEqual(expected);
+    expect(outcome).toEqual(expectedOutcome);
   });
 
   test.each([
@@ -149,10 +152,10 @@ describe('C1: killed at', () => {
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
     const row = await lake.catalog.exports.get(task.resourceId);
     expect(row).toMatchObject({ documentsCount: rowCount * expectedImportCount });
-    const target = await lake.catalog.objects.get(row?.targetObjectId as number);
-    const stored = await stat(lake.data.object(target?.id as number, 1));
-    expect([target?.size, stored.size]).toEqual([row?.bytes, row?.bytes]);
-    const files = [`${row?.id}.csv`, `${target?.id}-1`];
+    const targetObject = await lake.catalog.objects.get(row?.targetObjectId as number);
+    const storedFile = await stat(lake.data.object(targetObject?.id as number, 1));
+    expect([targetObject?.size, storedFile.size]).toEqual([row?.bytes, row?.bytes]);
+    const files = [`${row?.id}.csv`, `${targetObject?.id}-1`];
     const filesPresent = [
       ...(await readdir(lake.data.exports)),
       ...(await readdir(lake.data.objects)),
@@ -172,55 +175,55 @@ describe('C1: killed at random', () => {
   test.each(parts.map((from) => [Math.min(maxKillsPerTest, killCount - from), seed + from]))(
     '%d moments, the server with or without its worker: nothing is lost, duplicated or left over (STRANDLAKE_SEED=%d)',
     async (count, first) => {
-      const empty = await Lake.make();
-      const target = await empty.createDataset();
-      const file = await empty.createFile('a.vcf', vcfTextOf(rowCount));
-      await empty.close();
+      const templateLake = await Lake.make();
+      const datasetId = await templateLake.createDataset();
+      const fileId = await templateLake.createFile('a.vcf', vcfTextOf(rowCount));
+      await templateLake.close();
       const attempts: number[] = [];
-      let started = 0;
+      let startedCount = 0;
       /** The approximate time that a server needs at present, which other work on the machine influences. */
       let usualMs = importDurationMs;
       // Each run has its own data folder; two of these loops work at the same time, each with one run after another.
-      const lane = async (): Promise<void> => {
-        while (started < count) {
-          const ownSeed = first + started++;
+      const runLane = async (): Promise<void> => {
+        while (startedCount < count) {
+          const ownSeed = first + startedCount++;
           const next = seededRandom(ownSeed);
           const folder = await mkdtemp(join(tmpdir(), 'strandlake-crash-'));
-          await cp(empty.data.root, folder, { recursive: true });
-          const before = await Lake.open(folder);
+          await cp(templateLake.data.root, folder, { recursive: true });
+          const lakeBefore = await Lake.open(folder);
           const tasks = [
-            await before.queueFileImport(target, file),
-            await before.queueFileImport(target, file),
+            await lakeBefore.queueFileImport(datasetId, fileId),
+            await lakeBefore.queueFileImport(datasetId, fileId),
           ];
-          await before.close();
+          await lakeBefore.close();
           const afterMs = next() * usualMs * 1.2;
           const server = new KillableServer(folder);
           // The delay begins with the start of the process, so that a kill may also hit its recovery.
-          const pid = server.waitUntilReady();
+          const pidPromise = server.waitUntilReady();
           await new Promise((resolve) => setTimeout(resolve, afterMs));
-          const worker = await Promise.race([pid, Promise.resolve(undefined)]);
+          const workerPid = await Promise.race([pidPromise, Promise.resolve(undefined)]);
           const wasIdle = server.isIdle;
-          await server.killWithWorker(next() < 0.5 ? worker : undefined);
+          await server.killWithWorker(next() < 0.5 ? workerPid : undefined);
           const killedAt = performance.now();
           await recoverServer(folder);
           usualMs = wasIdle ? afterMs : performance.now() - killedAt;
-          const after = await Lake.open(folder);
+          const lakeAfter = await Lake.open(folder);
           const caseText = `seed ${ownSeed}, after ${afterMs.toFixed(1)} ms`;
-          expect([caseText, await after.findFolderDamage()]).toEqual([caseText, []]);
-          expect([caseText, (await after.store.snapshot(target)).rows]).toEqual([
+          expect([caseText, await lakeAfter.findFolderDamage()]).toEqual([caseText, []]);
+          expect([caseText, (await lakeAfter.store.snapshot(datasetId)).rows]).toEqual([
             caseText,
             2 * rowCount,
           ]);
           for (const { id } of tasks) {
-            const task = await after.readTaskRow(id);
+            const task = await lakeAfter.readTaskRow(id);
             expect([caseText, task?.status]).toEqual([caseText, 'completed']);
             attempts.push(task?.attempts ?? 0);
           }
-          await after.remove();
+          await lakeAfter.remove();
         }
       };
-      await Promise.all([lane(), lane()]);
-      await rm(empty.data.root, { recursive: true });
+      await Promise.all([runLane(), runLane()]);
+      await rm(templateLake.data.root, { recursive: true });
       console.log(`crash, seed ${first}: attempts ${attempts.join(' ')}`);
     },
   );
@@ -231,9 +234,9 @@ describe('C1: killed at random', () => {
     for (let i = 0; i < 6; i++) tasks.push(await queueImport());
     await withLakeClosed(async () => {
       const server = new KillableServer(root);
-      const pid = await server.waitUntilReady();
+      const workerPid = await server.waitUntilReady();
       await new Promise((resolve) => setTimeout(resolve, next() * importDurationMs));
-      if (pid !== undefined) killProcess(pid);
+      if (workerPid !== undefined) killProcess(workerPid);
       await server.waitForExit();
       expect(server.isIdle).toBe(true);
     });

@@ -54,15 +54,15 @@ export class HoldingWorker {
 
   /** Resolves when the worker has exactly the given tasks and still has them after some turns of the event loop. */
   async waitForTasks(lake: Lake, ...taskIds: readonly number[]): Promise<void> {
-    const wanted = String(taskIds.toSorted());
-    const isSo = (): boolean => String([...this.tasks.keys()].toSorted()) === wanted;
+    const expectedIds = String(taskIds.toSorted());
+    const hasTasks = (): boolean => String([...this.tasks.keys()].toSorted()) === expectedIds;
     for (let turns = 0; turns < 20; turns++) {
-      await pollUntil(isSo);
+      await pollUntil(hasTasks);
       await lake.catalog.tasks.get(0);
       await new Promise(setImmediate);
     }
-    if (!isSo())
-      throw new Error(`the worker has ${[...this.tasks.keys()].join(', ')}, not ${wanted}`);
+    if (!hasTasks())
+      throw new Error(`the worker has ${[...this.tasks.keys()].join(', ')}, not ${expectedIds}`);
   }
 
   /** Ends a task with an error. */

@@ -45,55 +45,59 @@ afterEach(async () => {
   await lake.remove();
 });
 
-async function queueImport(into: number = datasetId, priority = 5): Promise<number> {
-  const { id } = await lake.queueFileImport(into, fileId, { priority });
+async function queueImport(targetDatasetId: number = datasetId, priority = 5): Promise<number> {
+  const { id } = await lake.queueFileImport(targetDatasetId, fileId, { priority });
   scheduler.wake();
   return id;
 }
 
-const waitUntilWorkerHas = (...tasks: readonly number[]): Promise<void> =>
-  worker.waitForTasks(lake, ...tasks);
+const waitUntilWorkerHas = (...taskIds: readonly number[]): Promise<void> =>
+  worker.waitForTasks(lake, ...taskIds);
 
-/** Outdates the result of a task some times, each time beside the tasks `others`. */
-async function outdate(task: number, times: number, ...others: readonly number[]): Promise<void> {
+/** Outdates the result of a task some times, each time beside the other tasks. */
+async function outdate(
+  taskId: number,
+  times: number,
+  ...otherTaskIds: readonly number[]
+): Promise<void> {
   for (let i = 0; i < times; i++) {
-    worker.finish(task, 'outdated');
-    await waitUntilWorkerHas(task, ...others);
+    worker.finish(taskId, 'outdated');
+    await waitUntilWorkerHas(taskId, ...otherTaskIds);
   }
 }
 
 test('a task that was outdated three times starts at once beside running tasks, and later tasks on its target wait only for it', async () => {
-  const [long, upsert] = [await queueImport(), await queueImport()];
-  await waitUntilWorkerHas(long, upsert);
-  await outdate(upsert, 2, long);
-  const later = await queueImport(datasetId, 0); // would start first if the upsert had no precedence
-  await outdate(upsert, 1, long);
-  worker.finish(long, 'published');
-  await waitUntilWorkerHas(upsert);
-  const elsewhere = await queueImport(await lake.createDataset('other'));
-  await waitUntilWorkerHas(upsert, elsewhere);
-  worker.finish(upsert, 'published');
-  await waitUntilWorkerHas(later, elsewhere);
+  const [longTaskId, upsertTaskId] = [await queueImport(), await queueImport()];
+  await waitUntilWorkerHas(longTaskId, upsertTaskId);
+  await outdate(upsertTaskId, 2, longTaskId);
+  const laterTaskId = await queueImport(datasetId, 0); // would start first if the upsert had no precedence
+  await outdate(upsertTaskId, 1, longTaskId);
+  worker.finish(longTaskId, 'published');
+  await waitUntilWorkerHas(upsertTaskId);
+  const otherTaskId = await queueImport(await lake.createDataset('other'));
+  await waitUntilWorkerHas(upsertTaskId, otherTaskId);
+  worker.finish(upsertTaskId, 'published');
+  await waitUntilWorkerHas(laterTaskId, otherTaskId);
 });
 
 test('a task that was outdated twice does not go first', async () => {
-  const upsert = await queueImport();
-  const elsewhere = await queueImport(await lake.createDataset('other'));
-  await waitUntilWorkerHas(upsert, elsewhere);
-  await outdate(upsert, 1, elsewhere);
-  const later = await queueImport(datasetId, 0);
-  worker.finish(upsert, 'outdated');
-  await waitUntilWorkerHas(later, elsewhere);
+  const upsertTaskId = await queueImport();
+  const otherTaskId = await queueImport(await lake.createDataset('other'));
+  await waitUntilWorkerHas(upsertTaskId, otherTaskId);
+  await outdate(upsertTaskId, 1, otherTaskId);
+  const laterTaskId = await queueImport(datasetId, 0);
+  worker.finish(upsertTaskId, 'outdated');
+  await waitUntilWorkerHas(laterTaskId, otherTaskId);
 });
 
 test('canceling a task that was outdated three times lets those that wait for it start', async () => {
-  const upsert = await queueImport();
-  await waitUntilWorkerHas(upsert);
-  await outdate(upsert, 3);
-  const later = await queueImport();
-  await waitUntilWorkerHas(upsert);
-  expect(await scheduler.cancel(upsert)).toMatchObject({ status: 'canceled' });
-  await waitUntilWorkerHas(later);
+  const upsertTaskId = await queueImport();
+  await waitUntilWorkerHas(upsertTaskId);
+  await outdate(upsertTaskId, 3);
+  const laterTaskId = await queueImport();
+  await waitUntilWorkerHas(upsertTaskId);
+  expect(await scheduler.cancel(upsertTaskId)).toMatchObject({ status: 'canceled' });
+  await waitUntilWorkerHas(laterTaskId);
 });
 
 test.each(['published', 'deleted with the dataset'])('of two tasks that were outdated three times, one waits until the other is %s', async (end) => {
@@ -101,33 +105,33 @@ test.each(['published', 'deleted with the dataset'])('of two tasks that were out
   const { claim } = tasks;
   let exclusiveIds: readonly number[] = [];
   Object.assign(tasks, { claim: (...[options]: Parameters<typeof claim>) => ((exclusiveIds = options?.exclusiveIds ?? []), claim(options)) });
-  const [one, two] = [await queueImport(), await queueImport()];
-  await waitUntilWorkerHas(one, two);
-  await outdate(one, 2, two);
-  await outdate(two, 3, one);
-  worker.finish(one, 'outdated');
+  const [firstTaskId, secondTaskId] = [await queueImport(), await queueImport()];
+  await waitUntilWorkerHas(firstTaskId, secondTaskId);
+  await outdate(firstTaskId, 2, secondTaskId);
+  await outdate(secondTaskId, 3, firstTaskId);
+  worker.finish(firstTaskId, 'outdated');
   await pollUntil(() => exclusiveIds.length === 2);
-  await waitUntilWorkerHas(two);
+  await waitUntilWorkerHas(secondTaskId);
   if (end === 'published') {
-    worker.finish(two, 'published');
-    return waitUntilWorkerHas(one);
+    worker.finish(secondTaskId, 'published');
+    return waitUntilWorkerHas(firstTaskId);
   }
   await lake.catalog.objects.delete(datasetId);
-  for (const id of [one, two]) await expect(scheduler.cancel(id)).rejects.toMatchObject({ code: 'not-found' });
-  const next = await queueImport(await lake.createDataset('other'));
-  await waitUntilWorkerHas(next);
+  for (const id of [firstTaskId, secondTaskId]) await expect(scheduler.cancel(id)).rejects.toMatchObject({ code: 'not-found' });
+  const nextTaskId = await queueImport(await lake.createDataset('other'));
+  await waitUntilWorkerHas(nextTaskId);
   expect(exclusiveIds).toEqual([]);
 }); // prettier-ignore
 
 test('of the results after the third, only those of attempts that began alone count as outdated (outdatedResults)', async () => {
-  const [long, upsert] = [await queueImport(), await queueImport()];
-  await waitUntilWorkerHas(long, upsert);
-  await outdate(upsert, 3 + budgets.outdatedResults, long);
-  worker.finish(long, 'published');
-  await waitUntilWorkerHas(upsert);
-  await outdate(upsert, budgets.outdatedResults - 3); // the first attempt of these began beside the import
-  worker.finish(upsert, 'outdated');
-  const job = await lake.catalog.tasks.job(await scheduler.wait(upsert));
+  const [longTaskId, upsertTaskId] = [await queueImport(), await queueImport()];
+  await waitUntilWorkerHas(longTaskId, upsertTaskId);
+  await outdate(upsertTaskId, 3 + budgets.outdatedResults, longTaskId);
+  worker.finish(longTaskId, 'published');
+  await waitUntilWorkerHas(upsertTaskId);
+  await outdate(upsertTaskId, budgets.outdatedResults - 3); // the first attempt of these began beside the import
+  worker.finish(upsertTaskId, 'outdated');
+  const job = await lake.catalog.tasks.job(await scheduler.wait(upsertTaskId));
   expect(job).toMatchObject({
     status: 'failed',
     errorMessage: expect.stringMatching(/^the dataset was changed 20 times or more/),
@@ -136,21 +140,21 @@ test('of the results after the third, only those of attempts that began alone co
 
 test('a task can start again before its earlier attempt has released its slot', async () => {
   const { tasks } = lake.catalog;
-  const upsert = await queueImport();
-  await waitUntilWorkerHas(upsert);
+  const upsertTaskId = await queueImport();
+  await waitUntilWorkerHas(upsertTaskId);
   const { requeue } = tasks;
   let isRequeued = false;
   const requeueAndClaim: typeof requeue = async (...args) => {
     const row = await requeue(...args);
     scheduler.wake();
-    await pollUntil(() => worker.tasks.has(upsert));
+    await pollUntil(() => worker.tasks.has(upsertTaskId));
     isRequeued = true;
     return row;
   };
   Object.assign(tasks, { requeue: requeueAndClaim });
-  worker.finish(upsert, 'outdated');
+  worker.finish(upsertTaskId, 'outdated');
   await pollUntil(() => isRequeued);
-  await waitUntilWorkerHas(upsert);
-  worker.finish(upsert, 'published');
-  expect(await scheduler.wait(upsert)).toMatchObject({ status: 'completed' });
+  await waitUntilWorkerHas(upsertTaskId);
+  worker.finish(upsertTaskId, 'published');
+  expect(await scheduler.wait(upsertTaskId)).toMatchObject({ status: 'completed' });
 });

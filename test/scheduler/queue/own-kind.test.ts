@@ -154,8 +154,8 @@ test('an error of its run reaches the caller and the row', async () => {
     code: 'input',
     message: 'text: is empty',
   });
-  const open = await lake.catalog.tasks.openTask('count', datasetId);
-  expect(open).toBeUndefined();
+  const openTask = await lake.catalog.tasks.openTask('count', datasetId);
+  expect(openTask).toBeUndefined();
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
   expect(rows).toMatchObject([{ status: 'failed', errorMessage: 'text: is empty' }]);
@@ -172,8 +172,8 @@ test('what a failed task of a kind with salvage has read is removed once its fai
     return row;
   };
   Object.assign(tasks, { fail: failAndNote });
-  const failing = scheduler.enqueueAndWait('salvaging', countTaskOf({ text: '' }));
-  await expect(failing).rejects.toMatchObject({ code: 'input' });
+  const failingJob = scheduler.enqueueAndWait('salvaging', countTaskOf({ text: '' }));
+  await expect(failingJob).rejects.toMatchObject({ code: 'input' });
   await pollUntil(() => scheduler.status().running.length === 0);
   expect(jobEvents).toEqual(['salvaged', 'failed', 'cleaned up']);
 });
@@ -183,15 +183,15 @@ test('a task whose failure a failing disk does not take runs again after a resta
   const { fail } = tasks;
   const fullDisk = new AppError('no-space', 'the disk is full');
   Object.assign(tasks, { fail: () => Promise.reject(fullDisk) });
-  const failing = scheduler.enqueueAndWait('salvaging', countTaskOf({ text: '' }));
-  failing.catch(() => undefined); // rejected when the scheduler is closed
+  const failingJob = scheduler.enqueueAndWait('salvaging', countTaskOf({ text: '' }));
+  failingJob.catch(() => undefined); // rejected when the scheduler is closed
   await pollUntil(() => reportedMessages.some((message) => message.includes(fullDisk.message)));
   await scheduler.close();
   expect(jobEvents).not.toContain('cleaned up');
-  const open = await tasks.openTask('salvaging', datasetId);
+  const openTask = await tasks.openTask('salvaging', datasetId);
   Object.assign(tasks, { fail });
   scheduler = await startScheduler();
-  expect(await scheduler.wait(open!.id)).toMatchObject({ status: 'failed', errorMessage: 'text: is empty' }); // prettier-ignore
+  expect(await scheduler.wait(openTask!.id)).toMatchObject({ status: 'failed', errorMessage: 'text: is empty' }); // prettier-ignore
   expect(jobEvents.filter((one) => one === 'cleaned up')).toHaveLength(1);
 });
 
@@ -200,25 +200,29 @@ test('a commit that a failing disk keeps from the catalogue is no success, and t
   const { publish } = catalog;
   const fullDisk = new AppError('no-space', 'the disk is full');
   Object.assign(catalog, { publish: () => Promise.reject(fullDisk) });
-  const committing = scheduler.enqueueAndWait('committing', countTaskOf({ text: 'genome' }));
-  const refusedJob = expect(committing).rejects.toMatchObject({ code: 'canceled' });
+  const committingEnd = scheduler.enqueueAndWait('committing', countTaskOf({ text: 'genome' }));
+  const rejectionCheck = expect(committingEnd).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => reportedMessages.some((message) => message.includes(fullDisk.message)));
   await scheduler.close();
-  await refusedJob;
-  const open = await catalog.tasks.openTask('committing', datasetId);
-  expect(open).toMatchObject({ status: 'running' });
+  await rejectionCheck;
+  const openTask = await catalog.tasks.openTask('committing', datasetId);
+  expect(openTask).toMatchObject({ status: 'running' });
   Object.assign(catalog, { publish });
   scheduler = await startScheduler();
-  expect(await scheduler.wait(open!.id)).toMatchObject({ status: 'completed', attempts: 1 });
+  expect(await scheduler.wait(openTask!.id)).toMatchObject({ status: 'completed', attempts: 1 });
 });
 
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
-  const abort = new AbortController();
-  const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
-  const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
+  const abortController = new AbortController();
+  const waitingJob = scheduler.enqueueAndWait(
+    'count',
+    countTaskOf({ text: 'wait' }),
+    abortController.signal,
+  );
+  const rejectionCheck = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
-  abort.abort();
-  await refusedJob;
+  abortController.abort();
+  await rejectionCheck;
   // If `prepare` returns null, the task is completed without running or publishing it.
   const { task } = await scheduler.enqueueAndWait('count', countTaskOf({ text: null }));
   await scheduler.wait(task.id);
@@ -231,9 +235,13 @@ test('aborting the signal cancels it, and the next task of the same object repla
 });
 
 test('one that its user sees waits, too, while as many of its kind run as may', async () => {
-  const abort = new AbortController();
-  const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
-  const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
+  const abortController = new AbortController();
+  const waitingJob = scheduler.enqueueAndWait(
+    'count',
+    countTaskOf({ text: 'wait' }),
+    abortController.signal,
+  );
+  const rejectionCheck = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
   const listedTask = await lake.catalog.tasks.addBackground({
     kind: 'count',
@@ -253,8 +261,8 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
     status: 'queued',
     attempts: 0,
   });
-  abort.abort();
-  await refusedJob;
+  abortController.abort();
+  await rejectionCheck;
   expect(await scheduler.wait(listedTask.id)).toMatchObject({
     status: 'completed',
     class: 'standard',
@@ -262,38 +270,42 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
 });
 
 test('one that requires an idle target waits for the other tasks of its target, and for no others', async () => {
-  const abort = new AbortController();
-  const waitingJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'wait' }), abort.signal);
-  const refusedJob = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
+  const abortController = new AbortController();
+  const waitingJob = scheduler.enqueueAndWait(
+    'count',
+    countTaskOf({ text: 'wait' }),
+    abortController.signal,
+  );
+  const rejectionCheck = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
   const idleTask = scheduler.enqueueAndWait('idle-target', countTaskOf({ text: 'genome' }));
   const targetObjectId = await lake.createDataset('other');
-  const other = { ...countTaskOf({ text: 'other' }), targetObjectId };
-  expect((await scheduler.enqueueAndWait('idle-target', other)).result).toBe(5);
+  const otherTask = { ...countTaskOf({ text: 'other' }), targetObjectId };
+  expect((await scheduler.enqueueAndWait('idle-target', otherTask)).result).toBe(5);
   expect(await lake.catalog.tasks.openTask('idle-target', datasetId)).toMatchObject({
     status: 'queued',
     attempts: 0,
   });
-  abort.abort();
-  await refusedJob;
+  abortController.abort();
+  await rejectionCheck;
   expect((await idleTask).result).toBe(6);
 });
 
 test('canceling a queued task starts one that requires an idle target and has waited for it', async () => {
-  const abort = new AbortController();
+  const abortController = new AbortController();
   const targetObjectId = await lake.createDataset('other');
-  const running = { ...countTaskOf({ text: 'wait' }), targetObjectId };
-  const refused = { code: 'canceled' };
-  const runningJob = expect(scheduler.enqueueAndWait('count', running, abort.signal)).rejects.toMatchObject(refused); // prettier-ignore
+  const runningTask = { ...countTaskOf({ text: 'wait' }), targetObjectId };
+  const expectedError = { code: 'canceled' };
+  const runningJob = expect(scheduler.enqueueAndWait('count', runningTask, abortController.signal)).rejects.toMatchObject(expectedError); // prettier-ignore
   await pollUntil(() => scheduler.status().working.length === 1);
-  const queued = expect(scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).rejects.toMatchObject(refused); // prettier-ignore
+  const queuedJob = expect(scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).rejects.toMatchObject(expectedError); // prettier-ignore
   const queuedTask = await pollUntil(() => lake.catalog.tasks.openTask('count', datasetId));
   const idleTask = scheduler.enqueueAndWait('idle-target', countTaskOf({ text: 'text' }));
   await pollUntil(() => lake.catalog.tasks.openTask('idle-target', datasetId));
   await scheduler.cancel(queuedTask.id);
-  await queued;
+  await queuedJob;
   expect((await idleTask).result).toBe(4);
-  abort.abort();
+  abortController.abort();
   await runningJob;
 });
 
@@ -317,8 +329,8 @@ test.each(['deleted', 'ended'])(
 );
 
 test('T0: a task whose results are always outdated fails after twenty (outdatedResults)', async () => {
-  const change = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
-  await expect(change).rejects.toMatchObject({
+  const outdatedJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
+  await expect(outdatedJob).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringMatching(/^the dataset was changed 20 times or more/),
   });

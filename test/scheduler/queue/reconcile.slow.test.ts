@@ -82,23 +82,27 @@ describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
   test.each(logEntryDamages)(
     'whose last log entry %s is refused; nothing is removed, and it comes back with the entry',
     async (_, damage) => {
-      const damagedDataset = await newDatasetWithCommits('damaged', commits);
-      const wholeDataset = await newDatasetWithCommits('whole');
-      const entry = lake.data.logEntry(damagedDataset, commits - 1);
+      const damagedDatasetId = await newDatasetWithCommits('damaged', commits);
+      const wholeDatasetId = await newDatasetWithCommits('whole');
+      const entry = lake.data.logEntry(damagedDatasetId, commits - 1);
       const bytes = await readFile(entry);
       await damage(entry);
-      const before = await readFilesBelow(lake.data.dataset(damagedDataset));
-      const waitingImport = await lake.queueInlineImport(damagedDataset, '{"a":3}');
+      const filesBefore = await readFilesBelow(lake.data.dataset(damagedDatasetId));
+      const waitingImport = await lake.queueInlineImport(damagedDatasetId, '{"a":3}');
       for (const which of ['first', 'second']) {
         await reopenLake();
         await runTasks();
-        expect([which, await readFilesBelow(lake.data.dataset(damagedDataset))]).toEqual([
+        expect([which, await readFilesBelow(lake.data.dataset(damagedDatasetId))]).toEqual([
           which,
-          before,
+          filesBefore,
         ]);
-        expect((await lake.catalog.datasets.get(damagedDataset))?.availability).toBe('unavailable');
-        expect((await lake.catalog.datasets.get(wholeDataset))?.availability).toBe('available');
-        expect(reportedMessages.join('\n')).toContain(`dataset ${damagedDataset} is unavailable: `);
+        expect((await lake.catalog.datasets.get(damagedDatasetId))?.availability).toBe(
+          'unavailable',
+        );
+        expect((await lake.catalog.datasets.get(wholeDatasetId))?.availability).toBe('available');
+        expect(reportedMessages.join('\n')).toContain(
+          `dataset ${damagedDatasetId} is unavailable: `,
+        );
         expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({
           status: 'queued',
           attempts: 0,
@@ -109,15 +113,15 @@ describe.each([1, 2])('C2b: a dataset with %d commits', (commits) => {
       }
       await reopenLake();
       await withScheduler(async (scheduler) => {
-        expect(scheduler.refusal(damagedDataset)).toContain(basename(entry));
+        expect(scheduler.refusal(damagedDatasetId)).toContain(basename(entry));
         await rm(entry, { recursive: true, force: true });
         await writeFile(entry, bytes);
         await scheduler.wait(waitingImport.id);
-        expect(scheduler.refusal(damagedDataset)).toBeUndefined();
+        expect(scheduler.refusal(damagedDatasetId)).toBeUndefined();
       });
       expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({ status: 'completed' });
-      expect((await lake.catalog.datasets.get(damagedDataset))?.availability).toBe('available');
-      expect(await lake.store.snapshot(damagedDataset)).toMatchObject({
+      expect((await lake.catalog.datasets.get(damagedDatasetId))?.availability).toBe('available');
+      expect(await lake.store.snapshot(damagedDatasetId)).toMatchObject({
         version: commits,
         rows: commits + 1,
       });
@@ -145,29 +149,29 @@ test('C2b: a dataset whose folder is gone is refused until it is back', async ()
 
 test('files that a restored, older catalogue does not know are kept aside and reported', async () => {
   const datasetId = await newDatasetWithCommits('a');
-  const oldFile = await lake.createFile('old.vcf', 'old');
+  const oldFileId = await lake.createFile('old.vcf', 'old');
   const { data } = lake;
   await reopenLake();
   await lake.close();
   await copyFile(data.catalog, join(data.root, 'backup.sqlite'));
   lake = await Lake.open(data.root);
-  const added = await newDatasetWithCommits('b');
-  const file = await lake.createFile('new.vcf', 'new');
-  await writeFile(data.object(oldFile, 2), 'replaced');
-  const job = await lake.queueExport(datasetId, 'json');
-  await runTasks([job.id]);
-  const waitingImport = await lake.queueInlineImport(added, '{"a":9}');
+  const addedDatasetId = await newDatasetWithCommits('b');
+  const fileId = await lake.createFile('new.vcf', 'new');
+  await writeFile(data.object(oldFileId, 2), 'replaced');
+  const exportTask = await lake.queueExport(datasetId, 'json');
+  await runTasks([exportTask.id]);
+  const waitingImport = await lake.queueInlineImport(addedDatasetId, '{"a":9}');
   await writeFile(data.path('scratch', 'notes'), 'of somebody');
   await lake.close();
   await copyFile(join(data.root, 'backup.sqlite'), data.catalog);
-  const before = await readFilesBelow(data.dataset(added));
+  const filesBefore = await readFilesBelow(data.dataset(addedDatasetId));
   lake = await Lake.open(data.root);
   await runTasks();
-  expect(await readFilesBelow(data.dataset(added))).toEqual(before);
+  expect(await readFilesBelow(data.dataset(addedDatasetId))).toEqual(filesBefore);
   const names = [
-    `exports/${job.resourceId}.json.gz`,
-    `objects/${file}-1`,
-    `objects/${oldFile}-2`,
+    `exports/${exportTask.resourceId}.json.gz`,
+    `objects/${fileId}-1`,
+    `objects/${oldFileId}-2`,
     `scratch/inline-${waitingImport.resourceId}.json`,
     'scratch/notes',
   ];
@@ -177,12 +181,12 @@ test('files that a restored, older catalogue does not know are kept aside and re
   );
   for (const name of names)
     expect(reportedMessages.join('\n')).toContain(`it is now in quarantine/${name}`);
-  expect(await readFile(join(data.quarantine, `objects/${file}-1`), 'utf8')).toBe('new');
+  expect(await readFile(join(data.quarantine, `objects/${fileId}-1`), 'utf8')).toBe('new');
 });
 
 test('files of no open task are swept at start; files in use are not', async () => {
   const datasetId = await newDatasetWithCommits('a');
-  const file = await lake.createFile('a.vcf', 'kept');
+  const fileId = await lake.createFile('a.vcf', 'kept');
   const { data } = lake;
   await mkdir(join(data.scratch, '123456789012345-1'));
   const segment = join(data.scratch, '123456789012345-1', 'x.parquet');
@@ -193,16 +197,16 @@ test('files of no open task are swept at start; files in use are not', async () 
   await writeFile(data.export(deletedId, 'csv'), 'left');
   await writeFile(data.object(deletedId, 1), 'left');
   await writeFile(data.rejectedLines(deletedId), 'left');
-  const upload = data.path('scratch', `upload-${file}-0123abcd`);
+  const upload = data.path('scratch', `upload-${fileId}-0123abcd`);
   await writeFile(upload, 'an upload that was never told of');
-  await link(upload, data.object(file, 2));
+  await link(upload, data.object(fileId, 2));
   const waitingImport = await lake.queueInlineImport(datasetId, '{"a":3}');
   await reopenLake();
   await runTasks([waitingImport.id]);
   expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({ status: 'completed' });
   expect(await readdir(data.scratch)).toEqual(['spill-in-process']);
   expect(await readdir(data.exports)).toEqual([]);
-  expect(await readdir(data.objects)).toEqual([`${file}-1`]);
+  expect(await readdir(data.objects)).toEqual([`${fileId}-1`]);
   expect(await readdir(data.quarantine)).toEqual([]);
   expect(reportedMessages).toEqual([]);
   expect(await lake.findFolderDamage()).toEqual([]);

@@ -35,7 +35,7 @@ async function importRecords(datasetId: number, commits: number): Promise<void> 
 }
 
 /** Archives a dataset; returns the content of its archive. */
-async function archive(datasetId: number): Promise<Buffer> {
+async function archiveDataset(datasetId: number): Promise<Buffer> {
   const dataset = (await lake.catalog.datasets.get(datasetId))!;
   const { task } = await lake.catalog.snapshots.create({
     dataset,
@@ -69,7 +69,7 @@ test('files that are newer than a restored catalogue are kept aside, even if an 
   const fileId = await lake.createFile('new.vcf', 'new');
   const newDatasetId = await lake.createDataset('new');
   await importRecords(newDatasetId, 1);
-  const archiveBytes = await archive(newDatasetId);
+  const archiveBytes = await archiveDataset(newDatasetId);
   const exportId = await lake.catalog.nextId();
   await importRecords(datasetId, 30);
   await writeFile(lake.data.export(exportId, 'csv'), 'a\n1\n');
@@ -94,7 +94,7 @@ test('the archive of a dataset that is empty in a restored catalogue is kept asi
   const datasetId = await lake.createDataset('filled later');
   const restoreCatalog = await backUpCatalog();
   await importRecords(datasetId, 3);
-  const archiveBytes = await archive(datasetId);
+  const archiveBytes = await archiveDataset(datasetId);
   await restoreCatalog();
   await runTasks();
   const name = `archives/${datasetId}.tar.zst`;
@@ -106,9 +106,9 @@ test('the archive of a dataset that is empty in a restored catalogue is kept asi
   ]);
   expect((await lake.catalog.datasets.get(datasetId))?.documentsCount).toBe(0);
   const unpackFolder = lake.data.path('unpacked');
-  const unpacked = await unpackArchive(quarantinedFile, datasetId, unpackFolder);
+  const unpackedArchive = await unpackArchive(quarantinedFile, datasetId, unpackFolder);
   await rm(lake.data.dataset(datasetId), { recursive: true });
-  await rename(unpacked.folder, lake.data.dataset(datasetId));
+  await rename(unpackedArchive.folder, lake.data.dataset(datasetId));
   await runTasks();
   expect(await lake.catalog.datasets.get(datasetId)).toMatchObject({
     availability: 'available',

@@ -92,7 +92,7 @@ describe('an import', () => {
   test('with a bad line fails with file, line and cause, and changes nothing', async () => {
     await startScheduler();
     const datasetId = await lake.createDataset();
-    const first = await lake.queueFileImport(
+    const firstTask = await lake.queueFileImport(
       datasetId,
       await lake.createFile('a.vcf', vcfTextOf(10)),
     );
@@ -102,7 +102,7 @@ describe('an import', () => {
     );
     const task = await lake.queueFileImport(datasetId, badFile);
     scheduler?.wake();
-    await waitForEnd(first.id);
+    await waitForEnd(firstTask.id);
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'failed' });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toMatch(/^bad\.vcf, line 50008: /);
@@ -134,8 +134,8 @@ describe('an import', () => {
     const datasetId = await lake.createDataset();
     // The file has 16 MB of integers followed by one fraction, so that the first chunks must be written again.
     const records = Array.from({ length: 400_000 }, (_, i) => `{"n":${i},"name":"record ${i}"}`);
-    const file = await lake.createFile('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
-    const task = await lake.queueFileImport(datasetId, file);
+    const fileId = await lake.createFile('a.jsonl', `${records.join('\n')}\n{"n":0.5}\n`);
+    const task = await lake.queueFileImport(datasetId, fileId);
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
     expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({
@@ -203,11 +203,11 @@ describe('an import', () => {
 describe('the queue', () => {
   test('C3: runs by priority, then by age, also after a restart', async () => {
     const datasetId = await lake.createDataset();
-    const file = await lake.createFile('a.vcf', vcfTextOf(20));
+    const fileId = await lake.createFile('a.vcf', vcfTextOf(20));
     const tasks: TaskRow[] = [];
     for (const priority of [10, 5, 10, 1, 5])
-      tasks.push(await lake.queueFileImport(datasetId, file, { priority }));
-    const order = [3, 1, 4, 0, 2].map((i) => tasks[i]?.resourceId);
+      tasks.push(await lake.queueFileImport(datasetId, fileId, { priority }));
+    const expectedOrder = [3, 1, 4, 0, 2].map((i) => tasks[i]?.resourceId);
     await startScheduler({ threads: 1 });
     await scheduler?.wait(tasks[3]?.id as number);
     await scheduler?.close();
@@ -218,8 +218,8 @@ describe('the queue', () => {
       { viewer: null, datasetIds: [datasetId] },
       page,
     );
-    const byVersion = rows.toSorted((a, b) => a.logVersion - b.logVersion);
-    expect(byVersion.map(({ parentJobId }) => parentJobId)).toEqual(order);
+    const commitsByVersion = rows.toSorted((a, b) => a.logVersion - b.logVersion);
+    expect(commitsByVersion.map(({ parentJobId }) => parentJobId)).toEqual(expectedOrder);
     expect(await lake.findFolderDamage()).toEqual([]);
   });
 
@@ -232,8 +232,8 @@ describe('the queue', () => {
     );
     scheduler?.wake();
     await waitUntilWorking(longImport.id);
-    const otherDataset = await lake.createDataset('other');
-    const shortImport = await lake.queueInlineImport(otherDataset, '{"a":1}\n{"a":2}\n');
+    const otherDatasetId = await lake.createDataset('other');
+    const shortImport = await lake.queueInlineImport(otherDatasetId, '{"a":1}\n{"a":2}\n');
     scheduler?.wake();
     expect(await scheduler?.wait(shortImport.id)).toMatchObject({ status: 'completed' });
     expect((await lake.readTaskRow(longImport.id))?.status).toBe('running');
@@ -263,9 +263,9 @@ describe('the queue', () => {
       await lake.createDataset(),
       await lake.createFile('a.vcf', vcfTextOf(1)),
     );
-    const abort = new AbortController();
-    const waitingTask = scheduler?.wait(task.id, abort.signal);
-    abort.abort(new Error('gone'));
+    const abortController = new AbortController();
+    const waitingTask = scheduler?.wait(task.id, abortController.signal);
+    abortController.abort(new Error('gone'));
     await expect(waitingTask).rejects.toThrow('gone');
   });
 });
@@ -356,8 +356,8 @@ describe('permissions (A4)', () => {
 
   test('C9: and the files that a waiting task keeps for its next attempt', async () => {
     const datasetId = await lake.createDataset();
-    const file = await lake.createFile('a.vcf', vcfTextOf(150_000));
-    const task = await lake.queueFileImport(datasetId, file);
+    const fileId = await lake.createFile('a.vcf', vcfTextOf(150_000));
+    const task = await lake.queueFileImport(datasetId, fileId);
     const ownFolders = async (): Promise<readonly string[]> =>
       (await readdir(lake.data.scratch)).filter((name) => name.startsWith(`${task.id}-`));
     await startScheduler();

@@ -86,9 +86,9 @@ test('a start goes on although files cannot be removed, and the next start remov
   await reopenLake();
   armFault({ code: 'EIO', nth: 1, isLasting: true, operations: ['remove'] });
   await (await startScheduler()).close();
-  const hits = faultHits().length;
+  const hitCount = faultHits().length;
   armFault(undefined);
-  expect(hits).toBeGreaterThan(0);
+  expect(hitCount).toBeGreaterThan(0);
   for (const file of garbageFiles)
     expect(await listFiles()).toContain(file.slice(lake.data.root.length + 1));
   expect(reportedMessages.length).toBeGreaterThanOrEqual(garbageFiles.length + 3);

@@ -56,9 +56,9 @@ test('rotates before the size is exceeded, keeps four earlier files and loses no
   expect(await readNumbersInFiles(...names)).toEqual(numbersBelow(300));
   for (const name of names) expect((await stat(join(folder, name))).size).toBeLessThanOrEqual(4096);
 
-  const next = await LogFile.open(logPath, 4096, addReport); // a restarted process continues the same file
-  for (let n = 300; n < 2000; n++) next.write(logLineOf(n));
-  await next.close();
+  const secondLog = await LogFile.open(logPath, 4096, addReport); // a restarted process continues the same file
+  for (let n = 300; n < 2000; n++) secondLog.write(logLineOf(n));
+  await secondLog.close();
   const keptNumbers = await readNumbersInFiles(...names);
   expect(keptNumbers).toEqual(numbersBelow(2000).slice(-keptNumbers.length));
   expect((await readdir(folder)).sort()).toEqual(names.toSorted());
@@ -149,8 +149,8 @@ describe('a full disk', () => {
     const numbers = await readNumbersInFiles('lake.log');
     const keptNumbers = numbers.slice(0, -1);
     expect(keptNumbers).toEqual(numbersBelow(keptNumbers.length));
-    const last = (await readFile(logPath, 'utf8')).trimEnd().split('\n').at(-1)!;
-    expect(JSON.parse(last)).toMatchObject({ event: 'log', message: `${1_100 - keptNumbers.length} lines could not be written and were lost` }); // prettier-ignore
+    const lastLine = (await readFile(logPath, 'utf8')).trimEnd().split('\n').at(-1)!;
+    expect(JSON.parse(lastLine)).toMatchObject({ event: 'log', message: `${1_100 - keptNumbers.length} lines could not be written and were lost` }); // prettier-ignore
   });
 
   test('when a new file cannot be made, the full one is neither lost nor rotated again', async () => {
@@ -188,18 +188,18 @@ describe('a full disk', () => {
     let printedText = '';
     child.stdout.on('data', (text: Buffer) => (printedText += text.toString()));
     const names: string[] = [];
-    for (let moved = 0; ; moved++) {
+    for (let moveCount = 0; ; moveCount++) {
       const sizes: number[] = [];
       const numbers = await pollUntil(async () => {
-        const found = await readNumbersInFiles(...names, 'lake.log').catch(() => undefined);
+        const numbersRead = await readNumbersInFiles(...names, 'lake.log').catch(() => undefined);
         const { size = -1 } = (await stat(logPath).catch(() => undefined)) ?? {};
         sizes.push(size);
         const isStill = sizes.at(-2) === size && size > 0;
-        return found !== undefined && isStill ? found : undefined;
+        return numbersRead !== undefined && isStill ? numbersRead : undefined;
       });
       expect(numbers).toEqual(numbersBelow(numbers.length));
       if (numbers.length === 100) break;
-      names.push(`lake.log.${moved}`);
+      names.push(`lake.log.${moveCount}`);
       await rename(logPath, join(folder, names.at(-1)!));
       child.stdin.write('moved\n');
     }

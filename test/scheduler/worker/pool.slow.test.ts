@@ -40,14 +40,14 @@ test('runs jobs and brings errors back as values', async () => {
 
 test('R1: runs a job once more when its thread dies, then fails it with a reason', async () => {
   newPool();
-  let tries = 0;
-  const second = (threadPool as ThreadPool).run(
+  let lastAttempt = 0;
+  const secondRun = (threadPool as ThreadPool).run(
     gzip,
-    (attempt) => Buffer.from(((tries = attempt), attempt === 1 ? 'exit' : 'fine')),
+    (attempt) => Buffer.from(((lastAttempt = attempt), attempt === 1 ? 'exit' : 'fine')),
     new AbortController().signal,
   );
-  expect(Buffer.from(await second).toString()).toBe('fine');
-  expect(tries).toBe(2);
+  expect(Buffer.from(await secondRun).toString()).toBe('fine');
+  expect(lastAttempt).toBe(2);
   await expect(runGzipJob('exit')).rejects.toThrow(/ended its thread twice.*code: 3/);
   await expect(runGzipJob('heap')).rejects.toThrow(/more memory than a thread may use/);
   expect(await runGzipJob('still here')).toBe('still here');
@@ -57,16 +57,16 @@ test.each(['before they start', 'while they run'])(
   'drops canceled jobs %s, and others go on',
   async (when) => {
     newPool();
-    const abort = new AbortController();
+    const abortController = new AbortController();
     // The first byte of each job is in shared memory: a thread sets it when it begins to spin.
     const jobs = [1, 2, 3].map(() => new Uint8Array(new SharedArrayBuffer(1)));
-    const spinning = jobs.map((job) =>
-      (threadPool as ThreadPool).run(gzip, () => job, abort.signal),
+    const spinningRuns = jobs.map((job) =>
+      (threadPool as ThreadPool).run(gzip, () => job, abortController.signal),
     );
     const waitingRun = runGzipJob('next');
     if (when === 'while they run') await pollUntil(() => jobs[0]?.[0] === 1 && jobs[1]?.[0] === 1);
-    abort.abort();
-    for (const job of await Promise.allSettled(spinning)) {
+    abortController.abort();
+    for (const job of await Promise.allSettled(spinningRuns)) {
       expect(job).toMatchObject({ status: 'rejected', reason: { code: 'canceled' } });
     }
     expect(await waitingRun).toBe('next');
@@ -88,11 +88,11 @@ test('R1: keeps its size after a hundred deaths', async () => {
 test('runs urgent jobs before those that wait, each in order', async () => {
   threadPool = openPool({ threads: 1, heapMb: 32, entry: stubThreadModule });
   const { signal } = new AbortController();
-  const done: string[] = [];
+  const finishedNames: string[] = [];
   const add = (name: string, isUrgent: boolean): Promise<unknown> =>
     (threadPool as ThreadPool)
       .run(gzip, () => Buffer.from(name), signal, { isUrgent })
-      .then(() => done.push(name));
+      .then(() => finishedNames.push(name));
   await Promise.all([
     add('first', false),
     add('a', false),
@@ -100,7 +100,7 @@ test('runs urgent jobs before those that wait, each in order', async () => {
     add('urgent 1', true),
     add('urgent 2', true),
   ]);
-  expect(done.indexOf('urgent 1')).toBeLessThan(done.indexOf('b'));
-  expect(done.indexOf('urgent 1')).toBeLessThan(done.indexOf('urgent 2'));
-  expect(done.indexOf('a')).toBeLessThan(done.indexOf('b'));
+  expect(finishedNames.indexOf('urgent 1')).toBeLessThan(finishedNames.indexOf('b'));
+  expect(finishedNames.indexOf('urgent 1')).toBeLessThan(finishedNames.indexOf('urgent 2'));
+  expect(finishedNames.indexOf('a')).toBeLessThan(finishedNames.indexOf('b'));
 });

@@ -7,7 +7,7 @@ const supervisedScript = fileURLToPath(
   new URL('../processes/supervisor-program.js', import.meta.url),
 );
 
-/** Runs the supervisor with a child of the given behaviour; `until` resolves with the first matching line of the output. */
+/** Runs the supervisor with a child of the given behaviour; `waitForLine` resolves with the first matching line of the output. */
 function runSupervised(behaviour: string) {
   const child = spawn(process.execPath, [supervisedScript, 'parent', behaviour], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -20,18 +20,18 @@ function runSupervised(behaviour: string) {
     restOfOutput = parts.pop() ?? '';
     lines.push(...parts);
     for (const { pattern, nth, resolve } of waitingLines) {
-      const found = lines.filter((line) => pattern.test(line))[nth - 1];
-      if (found !== undefined) resolve(found);
+      const matchingLine = lines.filter((line) => pattern.test(line))[nth - 1];
+      if (matchingLine !== undefined) resolve(matchingLine);
     }
   });
   return {
     lines,
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     exit: once(child, 'close').then(([code]) => code as number),
-    until: (pattern: RegExp, nth = 1) =>
+    waitForLine: (pattern: RegExp, nth = 1) =>
       new Promise<string>((resolve) => {
-        const found = lines.filter((line) => pattern.test(line))[nth - 1];
-        if (found !== undefined) resolve(found);
+        const matchingLine = lines.filter((line) => pattern.test(line))[nth - 1];
+        if (matchingLine !== undefined) resolve(matchingLine);
         else waitingLines.push({ pattern, nth, resolve });
       }),
   };
@@ -42,8 +42,8 @@ const pidOf = (line: string): number => Number(line.split(' ')[1]);
 test('starts a killed child again, and passes SIGTERM on (W5)', async () => {
   const run = runSupervised('run');
   for (let nth = 1; nth <= 4; nth++) {
-    const line = await run.until(/^child/, nth);
-    await run.until(/^healthy/, nth);
+    const line = await run.waitForLine(/^child/, nth);
+    await run.waitForLine(/^healthy/, nth);
     if (nth < 4) process.kill(pidOf(line), 'SIGKILL');
   }
   run.kill('SIGTERM');
@@ -62,8 +62,8 @@ test('gives up with a clear message when the child keeps dying at its start', as
 
 test('the end of a child that had started does not count among the ends right after a start', async () => {
   const run = runSupervised('fail later');
-  const pid = pidOf(await run.until(/^child/));
-  await run.until(/^healthy/);
+  const pid = pidOf(await run.waitForLine(/^child/));
+  await run.waitForLine(/^healthy/);
   process.kill(pid, 'SIGKILL');
   expect(await run.exit).toBe(7);
   expect(run.lines.filter((line) => line.startsWith('child'))).toHaveLength(4);
@@ -79,8 +79,8 @@ test('does not restart a child that refused to run or ended successfully', async
 
 test('kills a child that does not end in time', async () => {
   const run = runSupervised('stubborn');
-  const pid = pidOf(await run.until(/^child/));
-  await run.until(/^healthy/);
+  const pid = pidOf(await run.waitForLine(/^child/));
+  await run.waitForLine(/^healthy/);
   run.kill('SIGTERM');
   await run.exit;
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');

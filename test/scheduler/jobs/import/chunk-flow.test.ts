@@ -20,12 +20,12 @@ async function runChunkFlow(
   { count = 20, parallel = 4, isDamaged = false, last = Infinity } = {},
 ): Promise<FlowOutcome> {
   const begun: number[] = [];
-  const done: (() => void)[] = [];
+  const releases: (() => void)[] = [];
   const work = async (index: number): Promise<ChunkOutcome> => {
     begun.push(index);
     await new Promise<void>((resolve) => {
-      done.push(resolve);
-      setImmediate(() => done.pop()?.());
+      releases.push(resolve);
+      setImmediate(() => releases.pop()?.());
     });
     const outcome = outcomes[index] ?? 'continue';
     if (typeof outcome === 'object') throw outcome;

@@ -23,15 +23,15 @@ const columns = [column('n', 'long')];
 
 /** Writes a segment whose records have these row ids, and the same numbers in the field `n`. */
 async function writeSegmentOfRowIds(name: string, rowIds: readonly number[]): Promise<Segment> {
-  const stored = [rowIdColumn, ...columns];
-  const values = stored.map(() => rowIds.map((rowId) => BigInt(rowId)));
-  const data = batchOf(stored, values, rowIds.length, 1n);
-  const input = { columns: stored, data, rows: rowIds.length };
+  const storedColumns = [rowIdColumn, ...columns];
+  const values = storedColumns.map(() => rowIds.map((rowId) => BigInt(rowId)));
+  const data = batchOf(storedColumns, values, rowIds.length, 1n);
+  const input = { columns: storedColumns, data, rows: rowIds.length };
   return { ...(await writeSegment(input, join(scratch, name))), isAscending: true };
 }
 
 /** Returns thirty row ids from `first` on, the difference of which is 3. */
-const everyThird = (first: number): readonly number[] =>
+const rowIdsFrom = (first: number): readonly number[] =>
   Array.from({ length: 30 }, (_, i) => first + 3 * i);
 
 test.each([
@@ -40,15 +40,15 @@ test.each([
 ])(
   'of segments whose row ids overlap, the sample has the records with the least row ids in order, which are in %s',
   async (_, first, second) => {
-    const rowIds = [...everyThird(first), ...everyThird(second)];
+    const rowIds = [...rowIdsFrom(first), ...rowIdsFrom(second)];
     const segments = [
-      await writeSegmentOfRowIds('a.parquet', everyThird(first)),
-      await writeSegmentOfRowIds('b.parquet', everyThird(second)),
+      await writeSegmentOfRowIds('a.parquet', rowIdsFrom(first)),
+      await writeSegmentOfRowIds('b.parquet', rowIdsFrom(second)),
     ];
     expect(areRowIdsInterleaved(segments)).toBe(true);
     const context = { scratch } as RunContext;
     const sample = await readSampleOfSegments(segments, columns, [], [], context);
-    const least = rowIds.toSorted((a, b) => a - b).slice(0, maxSampleRecords);
-    expect(sample).toEqual({ records: least.map((n) => ({ n })), leftOut: 0 });
+    const leastRowIds = rowIds.toSorted((a, b) => a - b).slice(0, maxSampleRecords);
+    expect(sample).toEqual({ records: leastRowIds.map((n) => ({ n })), leftOut: 0 });
   },
 );

@@ -17,9 +17,9 @@ const rowCount = 60_000;
 beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
-  const last = rowCount - 1;
+  const lastIndex = rowCount - 1;
   const lines = Array.from({ length: rowCount }, (_, i) =>
-    JSON.stringify({ i, n: i === last ? 'x' : i, ...(i === last && { rare: 'r' }), pad: 'x'.repeat(100) }),
+    JSON.stringify({ i, n: i === lastIndex ? 'x' : i, ...(i === lastIndex && { rare: 'r' }), pad: 'x'.repeat(100) }),
   ); // prettier-ignore
   // The file is compressed, so that it is divided into more chunks than there are threads.
   fileId = await lake.createFile('a.json.gz', gzipSync(`${lines.join('\n')}\n`, { level: 1 }));
@@ -41,19 +41,19 @@ async function summarizeCommit(datasetId: number): Promise<{ chunks: number; row
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
     const list = files.map((file) => `'${file}'`).join(', ');
-    const read = await duckdb.runAndReadAll(
+    const result = await duckdb.runAndReadAll(
       `SELECT count(*)::VARCHAR, string_agg(DISTINCT kind), string_agg(DISTINCT seldom ORDER BY seldom), min(length)::VARCHAR,
               count(failed)::VARCHAR, string_agg(DISTINCT _errors::VARCHAR), count(_errors)::VARCHAR,
               string_agg(late, ',' ORDER BY i) FILTER (i < 3 OR i >= ${rowCount - 2})
        FROM read_parquet([${list}], union_by_name = true)`,
     );
-    return { chunks: segments.length, rows: read.getRows()[0] };
+    return { chunks: segments.length, rows: result.getRows()[0] };
   } finally {
     duckdb.closeSync();
   }
 }
 
-const expectedRecords = [
+const expectedSummary = [
   String(rowCount),
   'text',
   'none,r',
@@ -77,12 +77,12 @@ test.each([
     await (crash === '' ? new KillableServer(root) : new KillableServer(root, crash, 'worker')).waitForExit();
     lake = await Lake.open(root);
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', errorMessage: null });
-    const found = await summarizeCommit(datasetId);
-    expect(found.chunks).toBeGreaterThanOrEqual(3);
-    expect(found.rows).toEqual(expectedRecords);
+    const summary = await summarizeCommit(datasetId);
+    expect(summary.chunks).toBeGreaterThanOrEqual(3);
+    expect(summary.rows).toEqual(expectedSummary);
     const { metadata } = (await lake.catalog.imports.get(task.resourceId))!;
     expect((metadata['receipt'] as Record<string, unknown>)['resumed_chunks']).toBe(
-      Math.min(resumed, found.chunks),
+      Math.min(resumed, summary.chunks),
     );
     const { warnings } = metadata['validation'] as { warnings: Record<string, unknown>[] };
     expect(warnings.filter(({ code }) => code === 500)).toMatchObject([

@@ -135,7 +135,11 @@ describe('an import report', () => {
 
 describe('rejected records', () => {
   /** Queues an import of records whose `n` is inferred as a long; every `each`-th value is not a number. Returns its task. */
-  async function failing(rows: number, each: number, more: JsonObject = {}): Promise<TaskRow> {
+  async function queueFailingImport(
+    rows: number,
+    each: number,
+    more: JsonObject = {},
+  ): Promise<TaskRow> {
     await waitForImport(await lake.queueInlineImport(datasetId, '{"n":1}\n'));
     const lines = Array.from({ length: rows }, (_, i) =>
       JSON.stringify({ n: i % each === each - 1 ? `no ${i}` : i, pad: 'x'.repeat(90) }),
@@ -145,7 +149,7 @@ describe('rejected records', () => {
   }
 
   test('are in a file in the order of the source, each with line, reason and text', async () => {
-    const row = await waitForImport(await failing(45_000, 5_000));
+    const row = await waitForImport(await queueFailingImport(45_000, 5_000));
     const { status, id, receipt } = row;
     expect(status).toBe('failed');
     const lines = await readRejectedRecords(id);
@@ -178,13 +182,13 @@ describe('rejected records', () => {
 
   test('beyond the budget are counted, and the file has the first ones and names the limit (T0: rejectedFileBytes)', async () => {
     const changedBudgets = budgets as unknown as Record<string, number>;
-    const before = budgets.rejectedFileBytes;
+    const budgetBefore = budgets.rejectedFileBytes;
     changedBudgets['rejectedFileBytes'] = 100_000;
     try {
-      const { id, receipt } = await waitForImport(await failing(30_000, 10));
+      const { id, receipt } = await waitForImport(await queueFailingImport(30_000, 10));
       const lines = await readRejectedRecords(id);
-      const { records, left_out: left, budget } = receipt.rejected_file!;
-      expect([lines.length, lines.length + left]).toEqual([records, 3_000]);
+      const { records, left_out: leftOutCount, budget } = receipt.rejected_file!;
+      expect([lines.length, lines.length + leftOutCount]).toEqual([records, 3_000]);
       expect(budget).toBe(
         'The file holds the first 100000 bytes of rejected records, before compression.',
       );
@@ -193,7 +197,7 @@ describe('rejected records', () => {
       expect(bytes).toBeGreaterThan(99_000);
       expect(bytes).toBeLessThanOrEqual(100_000);
     } finally {
-      changedBudgets['rejectedFileBytes'] = before;
+      changedBudgets['rejectedFileBytes'] = budgetBefore;
     }
   });
 
@@ -214,11 +218,11 @@ describe('rejected records', () => {
       ['b.json', 3, 'nothing'],
     ]);
     const validationParams = { raise_on_errors: true };
-    const first = await waitForImport(
+    const raisedImport = await waitForImport(
       await lake.queueFileImport(datasetId, 0, { ...manifestSource, validationParams }),
     );
-    expect(await readRejectedRecords(first.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
-    expect(first.receipt).toMatchObject({ is_whole: false, records_rejected: 1 });
+    expect(await readRejectedRecords(raisedImport.id)).toMatchObject([{ file: 'a.csv', line: 2 }]);
+    expect(raisedImport.receipt).toMatchObject({ is_whole: false, records_rejected: 1 });
   });
 
   test('leave no file if the import does not fail', async () => {

@@ -40,19 +40,21 @@ const sweepAt = (now: number): Promise<void> =>
 
 test.each(['enabled', 'disabled'] as const)('with versioning %s', async (versioning) => {
   await lake.catalog.vaults.update(lake.vault.id, { versioning });
-  const file = await lake.createFile(`${versioning}.jsonl`, '{"v":1}\n');
+  const fileId = await lake.createFile(`${versioning}.jsonl`, '{"v":1}\n');
   const datasetId = await lake.createDataset(versioning);
-  const waitingTask = await lake.queueFileImport(datasetId, file); // the queue was not woken, so the import waits
-  expect(await replaceContent(file, '{"v":2}\n{"v":3}\n')).toBeUndefined();
+  const waitingTask = await lake.queueFileImport(datasetId, fileId); // the queue was not woken, so the import waits
+  expect(await replaceContent(fileId, '{"v":2}\n{"v":3}\n')).toBeUndefined();
   await sweepAt(Date.now() + 1e9); // a deleted version is kept as long as an import needs it
   expect(await waitForEnd(waitingTask)).toBe('completed');
   expect((await lake.readRecordsByDuckdb(datasetId)).rows).toBe(1);
-  expect(await waitForEnd(await lake.queueFileImport(datasetId, file))).toBe('completed');
+  expect(await waitForEnd(await lake.queueFileImport(datasetId, fileId))).toBe('completed');
   expect((await lake.readRecordsByDuckdb(datasetId)).rows).toBe(3);
   await sweepAt(Date.now() + 1e9);
-  const stored = (await readdir(lake.data.objects)).filter((name) => name.startsWith(`${file}-`));
-  expect(stored.toSorted()).toEqual(
-    versioning === 'enabled' ? [`${file}-1`, `${file}-2`] : [`${file}-2`],
+  const storedNames = (await readdir(lake.data.objects)).filter((name) =>
+    name.startsWith(`${fileId}-`),
+  );
+  expect(storedNames.toSorted()).toEqual(
+    versioning === 'enabled' ? [`${fileId}-1`, `${fileId}-2`] : [`${fileId}-2`],
   );
   expect(await lake.findFolderDamage()).toEqual([]);
 });

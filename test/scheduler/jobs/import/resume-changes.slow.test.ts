@@ -47,8 +47,11 @@ type ChangeMode = 'overwrite' | 'upsert' | 'delete';
 /** Carries out a change of a new dataset; returns its attempts, and all that does not depend on ids and times. */
 async function runChange(mode: ChangeMode, crashPoint?: string) {
   const datasetId = await lake.createDataset(`${mode} ${crashPoint === undefined ? 'whole' : 'killed'}`); // prettier-ignore
-  const stored = Array.from({ length: storedCount }, (_, n) => `{"n":${n},"v":-1,"kept":${n}}`);
-  await lake.queueInlineImport(datasetId, stored.join('\n'));
+  const storedLines = Array.from(
+    { length: storedCount },
+    (_, n) => `{"n":${n},"v":-1,"kept":${n}}`,
+  );
+  await lake.queueInlineImport(datasetId, storedLines.join('\n'));
   await runServer();
   const validationParams = { on_error: 'reject', max_rejected: 5 };
   const change = { commitMode: mode, idFields: ['n'], validationParams };
@@ -60,12 +63,18 @@ async function runChange(mode: ChangeMode, crashPoint?: string) {
   const { resumed_chunks: resumedChunks, ...receipt } = metadata['receipt'] as Readonly<Record<string, unknown>>; // prettier-ignore
   const [commit] = await lake.catalog.commits.ofImport(task.resourceId);
   const { recordsTotal, recordsAdded, recordsChanged, recordsRemoved } = commit!;
-  const rejected = gunzipSync(await readFile(lake.data.rejectedLines(task.resourceId))).toString();
+  const rejectedText = gunzipSync(
+    await readFile(lake.data.rejectedLines(task.resourceId)),
+  ).toString();
   const records = await exportRecords(await lake.queueExport(datasetId, 'json', { params: { exclude_fields: ['_id', '_commit', 'pad'] } })); // prettier-ignore
   expect(await lake.store.verify(datasetId)).toEqual([]);
   const { validation } = metadata;
   const counts = { recordsTotal, recordsAdded, recordsChanged, recordsRemoved };
-  return { attempts, resumedChunks, outcome: { receipt, validation, counts, rejected, records } };
+  return {
+    attempts,
+    resumedChunks,
+    outcome: { receipt, validation, counts, rejected: rejectedText, records },
+  };
 }
 
 async function exportRecords(task: TaskRow): Promise<string> {
@@ -78,16 +87,16 @@ test.each<[ChangeMode, object]>([
   ['upsert', { recordsTotal: storedCount + givenCount - 1_000 - 1, recordsAdded: 39_000 - 1, recordsChanged: 999, recordsRemoved: 0 }], // prettier-ignore
   ['delete', { recordsTotal: 1_001, recordsAdded: 0, recordsChanged: 0, recordsRemoved: 999 }],
 ])('an import with commit_mode %s that was killed after two chunks reads only the others, and does the same as a whole one', async (mode, counts) => {
-  const whole = await runChange(mode);
-  expect(whole).toMatchObject({ attempts: 1, resumedChunks: 0 });
-  const { outcome } = whole;
+  const wholeChange = await runChange(mode);
+  expect(wholeChange).toMatchObject({ attempts: 1, resumedChunks: 0 });
+  const { outcome } = wholeChange;
   expect(outcome).toMatchObject({
     counts,
     receipt: { records_read: givenCount, records_stored: givenCount - 2, records_rejected: 2, is_committed: true, rejected_file: { records: 2, left_out: 0 } },
   });
-  const rejected = outcome.rejected.trimEnd().split('\n').map((line) => JSON.parse(line) as { readonly line: number });
-  expect(rejected.map(({ line }) => line)).toEqual(rejectedLines);
-  const resumed = await runChange(mode, 'journal.appended:2');
-  expect(resumed).toMatchObject({ attempts: 2, resumedChunks: 2 });
-  expect(resumed.outcome).toEqual(outcome);
+  const rejectedRecords = outcome.rejected.trimEnd().split('\n').map((line) => JSON.parse(line) as { readonly line: number });
+  expect(rejectedRecords.map(({ line }) => line)).toEqual(rejectedLines);
+  const resumedChange = await runChange(mode, 'journal.appended:2');
+  expect(resumedChange).toMatchObject({ attempts: 2, resumedChunks: 2 });
+  expect(resumedChange.outcome).toEqual(outcome);
 }); // prettier-ignore

@@ -50,9 +50,9 @@ beforeEach(async () => {
   ({ id: taskId, resourceId: importId } = await startImport(datasetId));
 });
 
-function startImport(into: number) {
+function startImport(targetDatasetId: number) {
   const manifest = { files: fileIds.map((id) => ({ object_id: id })) };
-  return lake.queueFileImport(into, 0, { source: 'manifest', objectId: null, manifest });
+  return lake.queueFileImport(targetDatasetId, 0, { source: 'manifest', objectId: null, manifest });
 }
 
 /** Closes the data folder while `work` runs, so that another process can open it. */
@@ -71,12 +71,12 @@ async function readRecords(id: number): Promise<string> {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
     const list = paths.map((file) => `'${file}'`).join(', ');
-    const read = await duckdb.runAndReadAll(
+    const result = await duckdb.runAndReadAll(
       `SELECT count(*)::VARCHAR || ' ' || md5(string_agg(t::VARCHAR, chr(10) ORDER BY id))
        FROM (SELECT substr(_id, 11) AS id, * EXCLUDE (_id, _commit)
              FROM read_parquet([${list}], union_by_name = true)) AS t`,
     );
-    return String(read.getRows()[0]?.[0]);
+    return String(result.getRows()[0]?.[0]);
   } finally {
     duckdb.closeSync();
   }
@@ -85,10 +85,10 @@ async function readRecords(id: number): Promise<string> {
 /** Returns for each chunk the number of the attempt that read it. */
 async function findReadingAttempts(id: number): Promise<readonly number[]> {
   const row = await lake.catalog.imports.get(importId);
-  const begun = row!.timestamps.filter(([, to]) => to === 'running').map(([, , at]) => at);
+  const startTimes = row!.timestamps.filter(([, to]) => to === 'running').map(([, , at]) => at);
   const { files: paths } = await lake.store.snapshot(id);
   const writtenStats = await Promise.all(paths.slice(1).map((path) => stat(path)));
-  return writtenStats.map(({ mtimeMs }) => begun.filter((at) => at <= mtimeMs).length);
+  return writtenStats.map(({ mtimeMs }) => startTimes.filter((at) => at <= mtimeMs).length);
 }
 
 /** Checks that the import has the same result as an uninterrupted one; returns the number of chunks that each attempt has read. */
@@ -189,11 +189,13 @@ describe('C3: an import whose server is killed', () => {
   });
 
   test('believes no file that has changed', async () => {
-    let before: readonly string[] = [];
+    let segmentNames: readonly string[] = [];
     await withLakeClosed(async () => {
       await interruptImport();
-      before = (await readdir(scratchFolderOf(1))).filter((name) => name.endsWith('.parquet'));
-      for (const [i, name] of before.entries()) {
+      segmentNames = (await readdir(scratchFolderOf(1))).filter((name) =>
+        name.endsWith('.parquet'),
+      );
+      for (const [i, name] of segmentNames.entries()) {
         const path = join(scratchFolderOf(1), name);
         const bytes = await readFile(path);
         if (i % 3 === 0) await truncate(path, bytes.length >> 1);
@@ -202,8 +204,10 @@ describe('C3: an import whose server is killed', () => {
       await new KillableServer(root).waitForExit();
     });
     const counts = await checkCompleted();
-    expect(before.length).toBeGreaterThanOrEqual(1);
-    expect(counts[1] ?? 0).toBeLessThanOrEqual(before.length - Math.ceil(before.length / 3));
+    expect(segmentNames.length).toBeGreaterThanOrEqual(1);
+    expect(counts[1] ?? 0).toBeLessThanOrEqual(
+      segmentNames.length - Math.ceil(segmentNames.length / 3),
+    );
   });
 
   test('starts over when its columns have become others', async () => {

@@ -29,8 +29,8 @@ beforeEach(async () => {
 afterEach(async () => expect(await lake.findFolderDamage()).toEqual([]));
 
 /** Imports the files of a manifest; returns the row of the import after it has ended. */
-async function importManifest(files: readonly JsonObject[], more: object = {}) {
-  const manifest = { files };
+async function importManifest(fileEntries: readonly JsonObject[], more: object = {}) {
+  const manifest = { files: fileEntries };
   const task = await lake.queueFileImport(datasetId, 0, {
     source: 'manifest',
     objectId: null,
@@ -49,10 +49,10 @@ async function selectColumns(columns: string): Promise<readonly unknown[]> {
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
     const list = files.map((file) => `'${file}'`).join(', ');
-    const read = await duckdb.runAndReadAll(
+    const result = await duckdb.runAndReadAll(
       `SELECT ${columns} FROM read_parquet([${list}], union_by_name = true) ORDER BY _id`,
     );
-    return read.getRowsJson();
+    return result.getRowsJson();
   } finally {
     duckdb.closeSync();
   }
@@ -60,13 +60,13 @@ async function selectColumns(columns: string): Promise<readonly unknown[]> {
 
 describe('several files in one import', () => {
   test('are stored in order, each read with its reader and parameters, and types are unified over all of them', async () => {
-    const json = await lake.createFile('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
-    const csv = await lake.createFile('b.csv', 'n;who\n2.5;b1\n');
-    const tsv = await lake.createFile('c.tsv', 'who\textra\nc1\tx\n');
+    const jsonFileId = await lake.createFile('a.json', '{"n":1,"who":"a1"}\n{"n":2,"who":"a2"}\n');
+    const csvFileId = await lake.createFile('b.csv', 'n;who\n2.5;b1\n');
+    const tsvFileId = await lake.createFile('c.tsv', 'who\textra\nc1\tx\n');
     const { status, errorMessage, metadata } = await importManifest([
-      { object_id: json },
-      { object_id: csv, reader_params: { delimiter: ';' } },
-      { object_id: tsv, reader_params: null },
+      { object_id: jsonFileId },
+      { object_id: csvFileId, reader_params: { delimiter: ';' } },
+      { object_id: tsvFileId, reader_params: null },
     ]);
     expect([status, errorMessage]).toEqual(['completed', null]);
     expect(await selectColumns('who, n, extra')).toEqual([
@@ -87,7 +87,7 @@ describe('several files in one import', () => {
 
   test('of many chunks keep the order of their records, in whatever order threads finish', async () => {
     const sizes = [30_000, 1, 0, 20_000, 3];
-    const files = await Promise.all(
+    const fileIds = await Promise.all(
       sizes.map((size, file) => {
         const line = (i: number) => JSON.stringify({ file, i, pad: 'x'.repeat(150) });
         return lake.createFile(
@@ -96,7 +96,7 @@ describe('several files in one import', () => {
         );
       }),
     );
-    const { status } = await importManifest(files.map((id) => ({ object_id: id })));
+    const { status } = await importManifest(fileIds.map((id) => ({ object_id: id })));
     expect(status).toBe('completed');
     const expectedRows = sizes.flatMap((size, file) =>
       Array.from({ length: size }, (_, i) => `${file} ${i}`),
@@ -108,16 +108,19 @@ describe('several files in one import', () => {
 
   test('are validated by their own rules, and findings name the file', async () => {
     await importManifest([{ object_id: await lake.createFile('first.json', '{"n":1}\n') }]);
-    const goodFile = await lake.createFile('good.json', '{"n":2}\n{"n":3}\n');
-    const badFile = await lake.createFile('bad.json', '{"n":4}\n{"n":"many"}\n');
-    const failed = await importManifest([{ object_id: goodFile }, { object_id: badFile }]);
-    expect(failed.status).toBe('failed');
-    expect(failed.errorMessage).toMatch(/^bad\.json, line 2: .*\(code 301/);
-    expect(failed.metadata['validation']).toMatchObject({
+    const goodFileId = await lake.createFile('good.json', '{"n":2}\n{"n":3}\n');
+    const badFileId = await lake.createFile('bad.json', '{"n":4}\n{"n":"many"}\n');
+    const failedImport = await importManifest([
+      { object_id: goodFileId },
+      { object_id: badFileId },
+    ]);
+    expect(failedImport.status).toBe('failed');
+    expect(failedImport.errorMessage).toMatch(/^bad\.json, line 2: .*\(code 301/);
+    expect(failedImport.metadata['validation']).toMatchObject({
       errors: [{ code: 301, field: 'n', file: 'bad.json', line: 2 }],
     });
-    const lenientEntry = { object_id: badFile, validation_params: { disable: true } };
-    expect((await importManifest([{ object_id: goodFile }, lenientEntry])).status).toBe(
+    const lenientEntry = { object_id: badFileId, validation_params: { disable: true } };
+    expect((await importManifest([{ object_id: goodFileId }, lenientEntry])).status).toBe(
       'completed',
     );
     expect(await selectColumns('n')).toEqual([['1'], ['2'], ['3'], ['4'], [null]]);
@@ -125,23 +128,23 @@ describe('several files in one import', () => {
 
   test('stop at the first error of a file with raise_on_errors', async () => {
     await importManifest([{ object_id: await lake.createFile('first2.json', '{"n":1}\n') }]);
-    const badFile = await lake.createFile('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
-    const broken = await lake.createFile('broken.json', '{"n":');
-    const raising = { object_id: badFile, validation_params: { raise_on_errors: true } };
-    const { errorMessage } = await importManifest([raising, { object_id: broken }]);
+    const badFileId = await lake.createFile('bad2.json', '{"n":"x"}\n{"n":"y"}\n');
+    const brokenFileId = await lake.createFile('broken.json', '{"n":');
+    const raisingEntry = { object_id: badFileId, validation_params: { raise_on_errors: true } };
+    const { errorMessage } = await importManifest([raisingEntry, { object_id: brokenFileId }]);
     expect(errorMessage).toMatch(/^bad2\.json, line 1: /);
   });
 
   test('fail as a whole if one was deleted or may not be read', async () => {
-    const goodFile = await lake.createFile('good3.json', '{"n":1}\n');
-    const failedImport = await importManifest([{ object_id: goodFile }, { object_id: 17 }]);
+    const goodFileId = await lake.createFile('good3.json', '{"n":1}\n');
+    const failedImport = await importManifest([{ object_id: goodFileId }, { object_id: 17 }]);
     expect(failedImport).toMatchObject({
       status: 'failed',
       errorMessage: 'the source file has been deleted',
     });
     const oddFile = await lake.createFile('no.vcf', 'chr1\t1\n');
     expect(
-      (await importManifest([{ object_id: goodFile }, { object_id: oddFile }])).errorMessage,
+      (await importManifest([{ object_id: goodFileId }, { object_id: oddFile }])).errorMessage,
     ).toMatch(/^no\.vcf/);
     expect((await lake.store.snapshot(datasetId)).rows).toBe(0);
   });
@@ -153,19 +156,19 @@ test('C9: a file that is deleted while an import reads it can be read to its end
   const paths = ['a', 'b'].map((name) => join(scratch, `${name}.json`));
   for (const path of paths) writeFileSync(path, path);
   const context = { scratch, signal: new AbortController().signal } as unknown as RunContext;
-  const open = (): SourceFiles =>
+  const createSourceFiles = (): SourceFiles =>
     new SourceFiles(paths.map((file) => ({ name: basename(file), location: { kind: 'file', file, identity: file, md5: null } }) as unknown as ImportSource), context, null); // prettier-ignore
-  const source = open();
+  const source = createSourceFiles();
   expect(await source.open()).toEqual(paths.map((path) => path.length));
   for (const path of paths) rmSync(path);
   for (const [i, path] of paths.entries())
     expect(readFileSync((await source.file(i)).completeFile, 'utf8')).toBe(path);
-  await expect(open().open()).rejects.toThrow('the source file a.json has been deleted: upload it again'); // prettier-ignore
+  await expect(createSourceFiles().open()).rejects.toThrow('the source file a.json has been deleted: upload it again'); // prettier-ignore
   rmSync(scratch, { recursive: true });
 });
 
 describe('files on other hosts', () => {
-  const source = (name: string): ImportSource => ({
+  const sourceOf = (name: string): ImportSource => ({
     location: { kind: 'url', url: `https://example.org/${name}` },
     isReaderNamed: false,
     name,
@@ -177,7 +180,7 @@ describe('files on other hosts', () => {
   });
 
   /** Returns a simulated `fetchSource` whose downloads complete when the test releases them. */
-  function files(names: readonly string[]) {
+  function createSourceFiles(names: readonly string[]) {
     const begun: string[] = [];
     const arrivals = new Map<string, { arrive(): void; fail(): void }>();
     const fetchSource: RunContext['fetchSource'] = ({ name }, _file, signal) => {
@@ -190,16 +193,16 @@ describe('files on other hosts', () => {
     };
     const { signal } = new AbortController();
     const context = { fetchSource, signal, scratch: '/nowhere' } as unknown as RunContext;
-    return { begun, arrivals, source: new SourceFiles(names.map(source), context, null) };
+    return { begun, arrivals, source: new SourceFiles(names.map(sourceOf), context, null) };
   }
 
   test('are downloaded once, one file ahead of the one that is read', async () => {
-    const { begun, arrivals, source } = files(['a', 'b', 'c']);
+    const { begun, arrivals, source } = createSourceFiles(['a', 'b', 'c']);
     expect(await source.open()).toEqual([0, 7, 0]);
-    const first = source.file(0);
+    const firstFile = source.file(0);
     expect(begun).toEqual(['a']);
     arrivals.get('a')!.arrive();
-    expect(await first).toMatchObject({
+    expect(await firstFile).toMatchObject({
       completeFile: '/nowhere/source-0000',
       bytes: 3,
       md5: 'md5 of a',
@@ -212,14 +215,14 @@ describe('files on other hosts', () => {
   });
 
   test('fail when they are needed, and are aborted with the import', async () => {
-    const { begun, arrivals, source } = files(['a', 'b', 'c']);
-    const first = source.file(0);
+    const { begun, arrivals, source } = createSourceFiles(['a', 'b', 'c']);
+    const firstFile = source.file(0);
     arrivals.get('a')!.arrive();
-    await first;
+    await firstFile;
     arrivals.get('b')!.fail();
     await expect(source.file(1)).rejects.toThrow('b is not there');
     expect(begun).toEqual(['a', 'b']);
-    const otherFiles = files(['a', 'b']);
+    const otherFiles = createSourceFiles(['a', 'b']);
     const waitingFile = otherFiles.source.file(0);
     const closedSource = otherFiles.source.close();
     await expect(waitingFile).rejects.toThrow('aborted');

@@ -82,7 +82,7 @@ async function importAllFiles(threads: number): Promise<Map<string, ImportOutcom
     report: () => undefined,
   });
   try {
-    const came = new Map<string, ImportOutcome>();
+    const outcomes = new Map<string, ImportOutcome>();
     for (const [name, text, reader] of importedFiles) {
       const datasetId = await lake.createDataset(name);
       const task = await lake.queueFileImport(datasetId, await lake.createFile(name, text()), {
@@ -93,7 +93,7 @@ async function importAllFiles(threads: number): Promise<Map<string, ImportOutcom
       const row = (await lake.catalog.imports.get(task.resourceId)) as ImportRow;
       const fields = await lake.catalog.fields.all(datasetId);
       const snapshot = await lake.store.snapshot(datasetId);
-      came.set(name, {
+      outcomes.set(name, {
         status: row.status,
         error: row.errorMessage,
         rows: snapshot.rows,
@@ -109,7 +109,7 @@ async function importAllFiles(threads: number): Promise<Map<string, ImportOutcom
         validation: row.metadata['validation'],
       });
     }
-    return came;
+    return outcomes;
   } finally {
     await scheduler.close();
     await lake.remove();
@@ -134,10 +134,10 @@ async function recordDigestOf(files: readonly string[]): Promise<string> {
     const parts = columns
       .map((column) => `coalesce(${column}::VARCHAR, 'NULL')`)
       .join(` || '|' || `);
-    const read = await duckdb.runAndReadAll(
+    const result = await duckdb.runAndReadAll(
       `SELECT md5(string_agg(md5(${parts}), '' ORDER BY _id)) FROM t`,
     );
-    return String(read.getRows()[0]![0]);
+    return String(result.getRows()[0]![0]);
   } finally {
     duckdb.closeSync();
   }
@@ -145,20 +145,20 @@ async function recordDigestOf(files: readonly string[]): Promise<string> {
 
 describe('any number of threads', () => {
   test('gives the same records, fields and findings for every format (F6, F16)', async () => {
-    const first = await importAllFiles(threadCounts[0]!);
-    for (const [name, { status, error, rows, segments }] of first) {
+    const firstOutcomes = await importAllFiles(threadCounts[0]!);
+    for (const [name, { status, error, rows, segments }] of firstOutcomes) {
       expect([name, error, status]).toEqual([name, null, 'completed']);
       expect(rows).toBeGreaterThan(100);
       expect([name, segments > 1]).toEqual([name, true]);
     }
     for (const threads of threadCounts.slice(1)) {
-      for (const [name, came] of await importAllFiles(threads)) {
-        const { segments: _, ...want } = first.get(name)!;
-        const { segments: __, ...found } = came;
-        expect({ threads, name, ...found }).toEqual({ threads, name, ...want });
+      for (const [name, outcome] of await importAllFiles(threads)) {
+        const { segments: _, ...firstOutcome } = firstOutcomes.get(name)!;
+        const { segments: __, ...otherOutcome } = outcome;
+        expect({ threads, name, ...otherOutcome }).toEqual({ threads, name, ...firstOutcome });
       }
     }
-    expect(first.get('flipped.json')!.fields).toEqual(
+    expect(firstOutcomes.get('flipped.json')!.fields).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ name: 'n', dataType: 'string' }),
         expect.objectContaining({ name: 'k', dataType: 'double' }),

@@ -85,8 +85,8 @@ test.each(vcfShapes)(
         expect(memory / bytes.length).toBeLessThan(memoryPerByte! * 1.1);
         expect(memory / bytes.length).toBeGreaterThan(memoryPerByte! / 3);
       }
-      const huge = { bytes: 2 ** 40, compression: 'plain' } as const;
-      expect(targetChunkBytes(huge, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(
+      const hugeFile = { bytes: 2 ** 40, compression: 'plain' } as const;
+      expect(targetChunkBytes(hugeFile, 2, memoryPerByte) * memoryPerByte!).toBeLessThanOrEqual(
         96 << 20,
       );
     } finally {
@@ -133,7 +133,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
     writeFileSync(path, vcfTextOf(vcfShapes[2]!, records));
     const source = await openSource(path, `${records}.vcf`);
     let peak = 0;
-    let stored = 0;
+    let storedCount = 0;
     try {
       const params = vcfReader.params({});
       const { header, bodyOffset } = await vcfReader.header(source.head, params);
@@ -157,7 +157,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
           rejectedBytes: 0,
         });
         index++;
-        stored += result.stored;
+        storedCount += result.stored;
         collectGarbage();
         peak = Math.max(peak, process.memoryUsage().arrayBuffers + process.memoryUsage().heapUsed);
       }
@@ -165,7 +165,7 @@ test('memory does not grow with the number of records of 2,504 samples', async (
       await source.close();
     }
     peaks.push(peak);
-    counts.push(stored);
+    counts.push(storedCount);
   }
   expect(counts).toEqual([24, 24, 72]);
   // The first run is not compared, because it fills the pool of buffers.
