@@ -43,8 +43,8 @@ export const formatNameFiles: readonly { readonly path: RegExp; readonly why: st
     why: 'formats of pages',
   },
   {
-    path: /^api\/resources\/objects\/objects\.operations\.ts$/,
-    why: 'formats of the results of queries of files, and an uploaded file',
+    path: /^api\/resources\/(?:objects\/objects|downloads\/content)\.operations\.ts$/,
+    why: 'formats of the results of queries of files, and of an uploaded file',
   },
   {
     path: /^api\/resources\/audit-log\/audit-log\.controller\.ts$/,

@@ -212,7 +212,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       expect([where, await recordCountOf(datasetId)]).toEqual([
         where,
-        expectedCount === 0 ? 0 : expectedCount,
+        expectedCount,
       ]);
       return 'failed';
     });

@@ -420,8 +420,9 @@ describe('the live answers', () => {
   );
 });
 
-/** Returns the keys of an answer, or the number of its elements if the answer is a list. */
+/** Returns the keys of an answer; those of each element if the answer is a list, and null for another value. */
 function answerShapeOf(json: unknown): unknown {
-  if (Array.isArray(json)) return json.length;
-  return Object.keys(json as object).toSorted();
+  if (Array.isArray(json)) return json.map(answerShapeOf);
+  if (typeof json !== 'object' || json === null) return null;
+  return Object.keys(json).toSorted();
 }

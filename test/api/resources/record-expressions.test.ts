@@ -143,7 +143,7 @@ test('chunks do not matter: a file of several chunks gives what each record give
     ...[0, 1].map((k) => ({ i: 23998, tags: `23998-${k}`, v: '23998' })),
     ...[0, 1, 2].map((k) => ({ i: 23999, tags: `23999-${k}`, v: 'end' })),
   ].slice(-5));
-}, 60_000); // prettier-ignore
+}); // prettier-ignore
 
 test('records that replace others keep their ids', async () => {
   const { datasetId } = await importRecords([{ n: 1 }, { n: 2 }], {});

@@ -324,7 +324,7 @@ test('Q1: SQL in a filter stays text', async () => {
       userId: ann.user.id,
       description: text,
       tags: [text],
-      metadata: { [text]: text, __proto__: 1 },
+      metadata: { [text]: text, ['__proto__']: 1 },
     });
     expect((await catalog.objects.list({ viewer, filename: text }, allRowsPage)).rows).toEqual([
       createdObject,

@@ -77,7 +77,7 @@ const primaryKeys = ['tasks', 'commits', 'imports'].map((table) => `sqlite_autoi
 const foreignKeys = ['tasks_parent', ...['commits', 'imports', 'exports', 'dataset_migrations'].map((table) => `${table}_task`)]; // prettier-ignore
 /** Stands among the indexes where the few rows that are found are sorted. */
 const sorting = 'FOR ORDER BY';
-const backgroundTask = { kind: 'compaction', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
+const backgroundTask = { kind: 'merge', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
 
 test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   ['the capacity of a queue', (db) => requireQueueCapacity(db, accountId)],
