@@ -210,10 +210,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
         ]);
       } else expectRefusedOrFailed(where, job, fault);
       armFault(undefined);
-      expect([where, await recordCountOf(datasetId)]).toEqual([
-        where,
-        expectedCount,
-      ]);
+      expect([where, await recordCountOf(datasetId)]).toEqual([where, expectedCount]);
       return 'failed';
     });
   });

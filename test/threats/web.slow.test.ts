@@ -194,7 +194,10 @@ test('W5: a fault at any step is a 500 with nothing in it, and the next request 
         try {
           for (const [verb, path, body] of paths) {
             const answer = await ann.call(verb, path, body);
-            expect([path, answer.text]).not.toEqual([path, expect.stringContaining('secret detail')]);
+            expect([path, answer.text]).not.toEqual([
+              path,
+              expect.stringContaining('secret detail'),
+            ]);
             if (answer.status < 500) continue;
             internalErrorCount += 1;
             expect([answer.status, answer.text]).toEqual([
