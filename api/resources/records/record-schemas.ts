@@ -325,16 +325,18 @@ export const batchQuery = bodySchema(
   },
 );
 
+const { facets: ___, ...answerWithoutFacets } = queryAnswer.example as Record<string, unknown>;
 const batchExample = [
-  { status_code: 200, ...(queryAnswer.example as object) },
-  { status_code: 404, detail: 'Not found' },
+  { status_code: 200, ...answerWithoutFacets },
+  { status_code: 200, ...answerWithoutFacets, total: 3, offset: null, results: [] },
 ];
 /** The answers of several queries. */
 export const batchAnswer = {
   name: 'BatchAnswer',
   schema: {
     type: 'array',
-    description: 'In the order of the queries: answers, or errors, each with `status_code`.',
+    description:
+      'In the order of the queries: answers, or errors such as `{"status_code": 404, "detail": "Not found"}`.',
     items: {
       type: 'object',
       properties: { status_code: integer.schema },
