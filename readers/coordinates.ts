@@ -34,24 +34,24 @@ export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boole
 /** Fills `genomic_coordinates` for readers that create columns while they read. */
 export class CoordinatesBuilder {
   readonly column: ValueColumn;
-  #build: Uint8Array;
+  #buildName: Uint8Array;
   #fields: ObjectFields | null = null;
-  #builders: CoordinateRunBuilders | null = null;
+  #runBuilders: CoordinateRunBuilders | null = null;
   #members: readonly (ValueColumn | null)[] = [];
 
   constructor(column: ValueColumn, build: GenomeBuild) {
     this.column = column;
-    this.#build = encodedBuildNames[build];
+    this.#buildName = encodedBuildNames[build];
   }
 
   /** Sets the build of the rows that are added next. */
   set build(build: GenomeBuild) {
-    this.#build = encodedBuildNames[build];
+    this.#buildName = encodedBuildNames[build];
   }
 
   /** Whether `addRun` may be called: false if the dataset has a field `genomic_coordinates` with other types. */
   get acceptsRuns(): boolean {
-    return this.#runBuilders() !== null;
+    return this.#findRunBuilders() !== null;
   }
 
   /**
@@ -65,35 +65,40 @@ export class CoordinatesBuilder {
     starts: Float64Array,
     stops: Float64Array,
   ): void {
-    const [build, chromosome, first, last] = (this.#builders ??= this.#runBuilders()!);
-    for (const builder of [build, chromosome, first, last]) builder.padTo(row);
+    const [buildBuilder, chromosomeBuilder, startBuilder, stopBuilder] = (this.#runBuilders ??=
+      this.#findRunBuilders()!);
+    for (const builder of [buildBuilder, chromosomeBuilder, startBuilder, stopBuilder])
+      builder.padTo(row);
     this.column.padTo(row);
     for (let i = 0; i < count; i++) {
       this.column.beginObject();
       this.column.endObject();
-      build.appendBytes(this.#build, 0, this.#build.length);
+      buildBuilder.appendBytes(this.#buildName, 0, this.#buildName.length);
       if (hasChrPrefix(window.bytes, window.rangeStarts[i]!, window.rangeEnds[i]!))
         window.rangeStarts[i]! += 3;
     }
-    first.appendNumbers(starts.subarray(0, count));
-    last.appendNumbers(stops.subarray(0, count));
-    const size = window.gather(0, count);
-    chromosome.appendRun(window.gatheredBytes, size, window.gatheredEnds, count);
+    startBuilder.appendNumbers(starts.subarray(0, count));
+    stopBuilder.appendNumbers(stops.subarray(0, count));
+    const chromosomeBytes = window.gather(0, count);
+    chromosomeBuilder.appendRun(window.gatheredBytes, chromosomeBytes, window.gatheredEnds, count);
     for (const member of this.#members) member?.padTo(row + count);
   }
 
-  #runBuilders(): CoordinateRunBuilders | null {
+  /** Looks up the members, and returns the builders to which runs are appended; null if the dataset has other types. */
+  #findRunBuilders(): CoordinateRunBuilders | null {
     if (!(this.column instanceof ObjectColumn)) return null;
     const { fields } = this.column;
     this.#fields = fields;
     this.#members = coordinatesColumn.children!.map(({ name }) => fields.field(name));
-    const [build, chromosome, first, last] = this.#members.map((member) => member?.builder);
+    const [buildBuilder, chromosomeBuilder, startBuilder, stopBuilder] = this.#members.map(
+      (member) => member?.builder,
+    );
     const isPlain =
-      build instanceof Utf8Builder &&
-      chromosome instanceof Utf8Builder &&
-      first instanceof LongBuilder &&
-      last instanceof LongBuilder;
-    return isPlain ? [build, chromosome, first, last] : null;
+      buildBuilder instanceof Utf8Builder &&
+      chromosomeBuilder instanceof Utf8Builder &&
+      startBuilder instanceof LongBuilder &&
+      stopBuilder instanceof LongBuilder;
+    return isPlain ? [buildBuilder, chromosomeBuilder, startBuilder, stopBuilder] : null;
   }
 
   /** Adds the coordinates of a row: 1-based inclusive start and stop, and the chromosome name `bytes[from..to)` with or without `chr`. */
@@ -107,16 +112,16 @@ export class CoordinatesBuilder {
       const { children } = coordinatesColumn;
       this.#members = children!.map(({ name }) => fields.field(name));
     }
-    const [build, chromosome, first, last] = this.#members;
-    const { row: at } = fields;
-    build?.padTo(at);
-    build?.addString(this.#build, 0, this.#build.length);
-    chromosome?.padTo(at);
-    chromosome?.addString(bytes, hasChrPrefix(bytes, from, to) ? from + 3 : from, to);
-    first?.padTo(at);
-    first?.addInteger(start);
-    last?.padTo(at);
-    last?.addInteger(stop);
+    const [buildColumn, chromosomeColumn, startColumn, stopColumn] = this.#members;
+    const { row: memberRow } = fields;
+    buildColumn?.padTo(memberRow);
+    buildColumn?.addString(this.#buildName, 0, this.#buildName.length);
+    chromosomeColumn?.padTo(memberRow);
+    chromosomeColumn?.addString(bytes, hasChrPrefix(bytes, from, to) ? from + 3 : from, to);
+    startColumn?.padTo(memberRow);
+    startColumn?.addInteger(start);
+    stopColumn?.padTo(memberRow);
+    stopColumn?.addInteger(stop);
     this.column.endObject();
   }
 }

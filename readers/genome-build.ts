@@ -79,41 +79,43 @@ export function judgeBuild(
 export function judgeBuild(evidence: BuildEvidence): JudgedBuild;
 export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidence): JudgedBuild {
   const knownContigs = contigs.flatMap(([name, length]) => {
-    const chromosome = chromosomeIndexOf(name);
-    const number = /^\d+$/.test(length) ? Number(length) : NaN;
-    return chromosome < 0 || Number.isNaN(number) ? [] : [{ name, chromosome, length: number }];
+    const chromosomeIndex = chromosomeIndexOf(name);
+    const bases = /^\d+$/.test(length) ? Number(length) : NaN;
+    return chromosomeIndex < 0 || Number.isNaN(bases)
+      ? []
+      : [{ name, chromosomeIndex, length: bases }];
   });
-  const agree = (build: GenomeBuild) =>
+  const contigsAgreeingWith = (build: GenomeBuild) =>
     knownContigs.filter(
-      ({ chromosome, length }) => chromosomeLengths[build][chromosome] === length,
+      ({ chromosomeIndex, length }) => chromosomeLengths[build][chromosomeIndex] === length,
     );
-  const measuredBuilds = genomeBuilds
-    .filter((build) => agree(build).length > 0)
-    .sort((a, b) => agree(b).length - agree(a).length)[0];
-  const build = requested ?? measuredBuilds ?? named ?? fallback;
+  const measuredBuild = genomeBuilds
+    .filter((build) => contigsAgreeingWith(build).length > 0)
+    .sort((a, b) => contigsAgreeingWith(b).length - contigsAgreeingWith(a).length)[0];
+  const build = requested ?? measuredBuild ?? named ?? fallback;
   const warnings: string[] = [];
   if (build === undefined || knownContigs.length === 0) return { build, warnings };
-  const choose = `positions are read as of ${build}; reader_params.genome_build chooses another build`;
-  if (measuredBuilds === undefined)
+  const choiceAdvice = `positions are read as of ${build}; reader_params.genome_build chooses another build`;
+  if (measuredBuild === undefined)
     warnings.push(
-      `the chromosomes have the lengths of none of ${genomeBuilds.join(', ')}: ${choose}`,
+      `the chromosomes have the lengths of none of ${genomeBuilds.join(', ')}: ${choiceAdvice}`,
     );
-  else if (measuredBuilds !== build)
+  else if (measuredBuild !== build)
     warnings.push(
-      `the chromosomes have the lengths of ${measuredBuilds}, but ${build} is asked for: ${choose}`,
+      `the chromosomes have the lengths of ${measuredBuild}, but ${build} is asked for: ${choiceAdvice}`,
     );
   else {
-    const agreeingContigs = agree(build);
-    const otherContigs = knownContigs
+    const agreeingContigs = contigsAgreeingWith(build);
+    const otherContigNames = knownContigs
       .filter((contig) => !agreeingContigs.includes(contig))
       .map(({ name }) => name);
-    if (otherContigs.length > 0)
+    if (otherContigNames.length > 0)
       warnings.push(
-        `${joinNames(otherContigs)} ${otherContigs.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choose}`,
+        `${joinNames(otherContigNames)} ${otherContigNames.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choiceAdvice}`,
       );
     if (requested === undefined && named !== undefined && named !== build)
       warnings.push(
-        `the header names ${named}, but the chromosomes have the lengths of ${build}: ${choose}`,
+        `the header names ${named}, but the chromosomes have the lengths of ${build}: ${choiceAdvice}`,
       );
   }
   if (build === 'T2T-CHM13' && requested === undefined)
@@ -128,22 +130,22 @@ export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidenc
  * contigs.
  */
 function chromosomeIndexOf(name: string): number {
-  const [, number] = /^NC_0000([012]\d)\.\d+$/.exec(name) ?? [];
-  return number === undefined
+  const [, accessionDigits] = /^NC_0000([012]\d)\.\d+$/.exec(name) ?? [];
+  return accessionDigits === undefined
     ? chromosomeNames.indexOf(name.replace(/^chr/i, '').toUpperCase())
-    : Number(number) - 1;
+    : Number(accessionDigits) - 1;
 }
 
-function joinNames(all: readonly string[]): string {
-  const fewNames = all.slice(0, 5).join(', ');
-  return all.length > 5 ? `${fewNames} and ${all.length - 5} more` : fewNames;
+function joinNames(names: readonly string[]): string {
+  const firstNames = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${firstNames} and ${names.length - 5} more` : firstNames;
 }
 
 /** Parses `reader_params.genome_build`; returns undefined if it is absent. Throws `invalid` for other builds than the known ones. */
 export function readBuildParam(value: unknown): GenomeBuild | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  const found = genomeBuildNamed(value);
-  if (found !== undefined) return found;
+  const knownBuild = genomeBuildNamed(value);
+  if (knownBuild !== undefined) return knownBuild;
   throw invalidError(
     'reader_params',
     `genome_build: expected ${knownBuildsText}, found "${String(value).slice(0, 40)}".${buildSuggestionText(value)}`,

@@ -1,7 +1,7 @@
 import { AppError, invalidError } from '../engine/core/errors.js';
 import { didYouMean, suggestionFor, type Synonyms } from '../engine/core/suggestion.js';
 import { bedReader } from './bed/bed.js';
-import { csv, tsvReader } from './csv/csv.js';
+import { csvReader, tsvReader } from './csv/csv.js';
 import { gff3Reader } from './gff/gff3.js';
 import { gtfReader } from './gff/gtf.js';
 import { jsonlReader } from './jsonl/jsonl.js';
@@ -16,7 +16,7 @@ import { xmlReader } from './xml/xml.js';
 export const readers: readonly Reader[] = [
   eraseReaderTypes(vcfReader),
   eraseReaderTypes(jsonlReader),
-  eraseReaderTypes(csv),
+  eraseReaderTypes(csvReader),
   eraseReaderTypes(tsvReader),
   eraseReaderTypes(xmlReader),
   eraseReaderTypes(gtfReader),
@@ -53,23 +53,23 @@ const readerSynonyms: Synonyms = {
 
 /** Returns the reader with this name, in any letter case; throws `invalid` if there is none. */
 export function readerNamed(name: string): Reader {
-  const found = readers.find((reader) => reader.name === name.toLowerCase());
-  if (found === undefined) {
+  const namedReader = readers.find((reader) => reader.name === name.toLowerCase());
+  if (namedReader === undefined) {
     const readerNames = readers.map((reader) => reader.name);
-    const fix = didYouMean(suggestionFor(name, readerNames, readerSynonyms));
+    const suggestion = didYouMean(suggestionFor(name, readerNames, readerSynonyms));
     throw invalidError(
       'reader_params',
-      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${readerNames.join(', ')}.${fix}`,
+      `reader: unknown reader "${name.slice(0, 40)}", expected one of ${readerNames.join(', ')}.${suggestion}`,
     );
   }
-  return found;
+  return namedReader;
 }
 
 /** Returns the reader for the extension of a file name, before `.gz`, `.bgz`, `.bgzf` or `.bz2`; throws `invalid` if there is none. */
 export function readerForFile(filename: string): Reader {
   const extension = extensionOf(filename);
-  const found = readers.find((reader) => reader.extensions.includes(extension));
-  if (found === undefined) {
+  const matchingReader = readers.find((reader) => reader.extensions.includes(extension));
+  if (matchingReader === undefined) {
     const knownExtensions = readers
       .flatMap((reader) => reader.extensions.map((one) => `.${one}`))
       .join(', ');
@@ -78,21 +78,24 @@ export function readerForFile(filename: string): Reader {
       `no reader for the file name "${filename.slice(0, 200)}": expected ${knownExtensions} (also with .gz or .bz2), or set reader_params.reader`,
     );
   }
-  return found;
+  return matchingReader;
 }
 
 /** Number of bytes at the start of a file from which its format is recognized. */
 const formatSampleBytes = 64 << 10;
 
 /**
- * Returns the reader for a file whose name implies the reader `named`: that reader, unless the content is certainly of another format (a
- * VCF file named `.txt`, a GTF file named `.gff`). Callers use it only if the request names no reader.
+ * Returns the reader for a file whose name implies `namedReader`: that reader, unless the content is certainly of another format (a VCF file
+ * named `.txt`, a GTF file named `.gff`). Callers use this function only if the request names no reader.
  */
-export async function detectReaderForContent(named: Reader, source: HeaderSource): Promise<Reader> {
+export async function detectReaderForContent(
+  namedReader: Reader,
+  source: HeaderSource,
+): Promise<Reader> {
   const { bytes } = await source.firstBytes(formatSampleBytes);
   const start = Buffer.from(bytes.subarray(0, formatSampleBytes)).toString();
-  if (named.recognizes?.(start)) return named;
-  return readers.find((reader) => reader.recognizes?.(start)) ?? named;
+  if (namedReader.recognizes?.(start)) return namedReader;
+  return readers.find((reader) => reader.recognizes?.(start)) ?? namedReader;
 }
 
 /** How an uploaded file is read as a table, and the name of its reader. */
@@ -112,8 +115,8 @@ export const tableExtensions: readonly string[] = tableFormats.flatMap(({ extens
 /** Returns the table format for a file name; throws `invalid` for a file that cannot be queried. */
 export function tableFormatOf(filename: string): TableFormat {
   const extension = extensionOf(filename);
-  const found = tableFormats.find(({ extensions }) => extensions.includes(extension));
-  if (found !== undefined) return found;
+  const matchingFormat = tableFormats.find(({ extensions }) => extensions.includes(extension));
+  if (matchingFormat !== undefined) return matchingFormat;
   throw new AppError(
     'invalid',
     `${filename}: a file of this kind cannot be queried; ${tableExtensions.join(', ')} can, also with .gz or .bz2`,

@@ -59,8 +59,8 @@ export class VariantBuilder {
     const { build, bytes, from, to, start, stop, alleleFrom, alleleTo, isReverse } =
       this.nextVariant;
     const prefix = variantPrefixes[build];
-    const room = prefix.length + (to - from) + (alleleTo - alleleFrom) + 48;
-    if (this.#text.length < room) this.#text = new Uint8Array(2 * room);
+    const neededBytes = prefix.length + (to - from) + (alleleTo - alleleFrom) + 48;
+    if (this.#text.length < neededBytes) this.#text = new Uint8Array(2 * neededBytes);
     const text = this.#text;
     text.set(prefix);
     let at = prefix.length;
@@ -70,9 +70,9 @@ export class VariantBuilder {
     text[at++] = 45;
     at = writeDigits(text, at, stop);
     text[at++] = 45;
-    const alleleAt = at;
+    const alleleOffset = at;
     at = copyUpper(text, at, bytes, alleleFrom, alleleTo);
-    if (isReverse) reverseComplement(text, alleleAt, at);
+    if (isReverse) reverseComplement(text, alleleOffset, at);
     this.column.padTo(row);
     this.column.addString(text, 0, at);
   }
@@ -102,15 +102,15 @@ export function copyUpper(
 
 /** Writes an integer in decimal; returns the position after it. */
 export function writeDigits(into: Uint8Array, at: number, value: number): number {
-  let size = 1;
-  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) size++;
+  let digitCount = 1;
+  for (let rest = value; rest >= 10; rest = Math.floor(rest / 10)) digitCount++;
   let valueLeft = value;
-  for (let i = at + size - 1; i >= at; i--) {
+  for (let i = at + digitCount - 1; i >= at; i--) {
     const tenth = Math.floor(valueLeft / 10);
     into[i] = 48 + (valueLeft - tenth * 10);
     valueLeft = tenth;
   }
-  return at + size;
+  return at + digitCount;
 }
 
 function reverseComplement(bytes: Uint8Array, from: number, to: number): void {

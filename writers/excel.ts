@@ -40,15 +40,15 @@ export function createExcelWriter(
     mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     partRecords: 8_192,
     encode(records, context) {
-      const rows = sheetRowFormat(fileCells(context), records.first, sheetRecords);
-      const xml = records.cells(rows);
-      const first = Math.floor(records.first / sheetRecords);
-      const pieces = rows.counts.flatMap((count, i): readonly DeflatedSheetRows[] => {
+      const rowFormat = sheetRowFormat(fileCells(context), records.first, sheetRecords);
+      const xml = records.cells(rowFormat);
+      const firstSheet = Math.floor(records.first / sheetRecords);
+      const pieces = rowFormat.counts.flatMap((count, i): readonly DeflatedSheetRows[] => {
         if (count === 0) return [];
-        const plain = xml.subarray(i === 0 ? 0 : rows.ends[i - 1], rows.ends[i]);
-        return [{ sheet: first + i, records: count, ...deflateBlock(plain) }];
+        const rowsXml = xml.subarray(i === 0 ? 0 : rowFormat.ends[i - 1], rowFormat.ends[i]);
+        return [{ sheet: firstSheet + i, records: count, ...deflateBlock(rowsXml) }];
       });
-      return { pieces, cut: rows.cut };
+      return { pieces, cut: rowFormat.truncatedCounts };
     },
     bytesOf: ({ pieces }) => pieces.map(({ deflated }) => deflated),
     async *join(parts, context, warn) {
@@ -57,31 +57,31 @@ export function createExcelWriter(
         throw invalidError('params', `The file would have ${cells.length} columns, and a sheet can have ${maxSheetColumns}: choose fewer fields, or the format csv.`); // prettier-ignore
       const zip = new ZipWriter();
       const sheets: RecordSheet[] = [];
-      const cut = new Uint32Array(cells.length);
-      const start = deflateBlock(sheetStart(cells.map(({ title }) => title)));
-      const begin = (): Uint8Array => {
+      const truncatedCounts = new Uint32Array(cells.length);
+      const sheetStartBlock = deflateBlock(sheetStart(cells.map(({ title }) => title)));
+      const beginSheet = (): Uint8Array => {
         sheets.push({ name: sheets.length === 0 ? 'records' : `records ${sheets.length + 1}`, rows: 1 });
-        return Buffer.concat([zip.beginEntry(sheetPath(sheets.length)), zip.addPiece(start)]);
+        return Buffer.concat([zip.beginEntry(sheetPath(sheets.length)), zip.addPiece(sheetStartBlock)]);
       }; // prettier-ignore
-      const end = (): Uint8Array => {
-        const plain = sheetEnd(cells.length, sheets.at(-1)!.rows);
-        return Buffer.concat([zip.addPiece(deflateBlock(plain)), zip.endEntry()]);
+      const endSheet = (): Uint8Array => {
+        const sheetEndXml = sheetEnd(cells.length, sheets.at(-1)!.rows);
+        return Buffer.concat([zip.addPiece(deflateBlock(sheetEndXml)), zip.endEntry()]);
       };
       yield zip.wholeEntry(...packageRelationships);
-      yield begin();
+      yield beginSheet();
       for await (const part of parts) {
-        for (let i = 0; i < cut.length; i++) cut[i]! += part.cut[i]!;
+        for (let i = 0; i < truncatedCounts.length; i++) truncatedCounts[i]! += part.cut[i]!;
         for (const piece of part.pieces) {
           if (piece.sheet === sheets.length) {
-            yield end();
-            yield begin();
+            yield endSheet();
+            yield beginSheet();
           }
           const { name, rows } = sheets.at(-1)!;
           sheets[sheets.length - 1] = { name, rows: rows + piece.records };
           yield zip.addPiece(piece);
         }
       }
-      yield end();
+      yield endSheet();
       yield zip.wholeEntry(
         sheetPath(sheets.length + 1),
         textSheetDocument(provenanceTexts(context)),
@@ -89,7 +89,7 @@ export function createExcelWriter(
       for (const document of workbookDocuments(sheets, ['provenance'], cells.length))
         yield zip.wholeEntry(...document);
       yield zip.endArchive();
-      for (const [i, count] of cut.entries())
+      for (const [i, count] of truncatedCounts.entries())
         if (count > 0) warn({ field: cells[i]!.name, count, message: truncatedTextsMessage });
     },
   };

@@ -22,7 +22,7 @@ export const cellStyles = { general: 0, header: 1, date: 2, seconds: 3, millisec
 /** The format of records as rows of sheets, in XML, one row per record (ECMA-376, part 1, section 18.3.1.73). */
 interface SheetRowFormat extends CellRecordFormat {
   /** For each cell of a record, the number of truncated texts in this cell, over all records that were written. */
-  readonly cut: Uint32Array;
+  readonly truncatedCounts: Uint32Array;
   /** For each sheet that ends with one of these records, the offset in the XML at which its rows end. */
   readonly ends: readonly number[];
   /** For each sheet that contains some of the written records, their number; for the last sheet, it may be 0. */
@@ -43,22 +43,22 @@ export function sheetRowFormat(
   first: number,
   sheetRecords: number,
 ): SheetRowFormat {
-  const cut = new Uint32Array(cells.length);
+  const truncatedCounts = new Uint32Array(cells.length);
   const ends: number[] = [];
   const counts = [0];
   const references = cells.map((_, i) => fixedText(`<c r="${columnLetters(i)}`));
-  let inSheet = first % sheetRecords;
+  let recordsInSheet = first % sheetRecords;
   /** The row number, with at most seven digits. */
-  const row = fixedText('0000000');
+  const rowNumber = fixedText('0000000');
 
   return {
-    cut,
+    truncatedCounts,
     ends,
     counts,
-    form: (cell) => sheetCellForm(() => cut[cell]!++),
+    form: (cell) => sheetCellForm(() => truncatedCounts[cell]!++),
     writeRecord(out, texts, index) {
-      setNumberText(row, inSheet + 2);
-      const rowBytes = row.ends[0]!;
+      setNumberText(rowNumber, recordsInSheet + 2);
+      const rowBytes = rowNumber.ends[0]!;
       let size = 0;
       for (let i = 0; i < texts.length; i++) {
         const { begins, ends: to } = texts[i]!;
@@ -67,7 +67,7 @@ export function sheetRowFormat(
       }
       out.reserve(size + rowBytes + rowTagStart.ends[0]! + rowEndTag.ends[0]! + rowTagEnd.ends[0]! + copyOverrunBytes); // prettier-ignore
       const { view } = out;
-      let end = copyText(row, 0, view, copyText(rowTagStart, 0, view, out.endOffset));
+      let end = copyText(rowNumber, 0, view, copyText(rowTagStart, 0, view, out.endOffset));
       if (size === 0) end = copyText(emptyRowEnd, 0, view, end);
       else {
         end = copyText(rowTagEnd, 0, view, end);
@@ -75,15 +75,15 @@ export function sheetRowFormat(
           const cell = texts[i]!;
           if (cell.begins[index]! < 0) continue;
           end = copyText(references[i]!, 0, view, end);
-          end = copyText(row, 0, view, end);
+          end = copyText(rowNumber, 0, view, end);
           end = copyText(cell, index, view, end);
         }
         end = copyText(rowEndTag, 0, view, end);
       }
       out.endOffset = end;
       counts[counts.length - 1]!++;
-      if (++inSheet < sheetRecords) return;
-      inSheet = 0;
+      if (++recordsInSheet < sheetRecords) return;
+      recordsInSheet = 0;
       ends.push(out.endOffset);
       counts.push(0);
     },
@@ -95,9 +95,9 @@ const rowTagEnd = fixedText('">');
 const emptyRowEnd = fixedText('"/>');
 const rowEndTag = fixedText('</row>');
 
-/** Returns the form of a cell: the XML after the reference in its element `c`. `countCut` is called for each text that is truncated. */
-function sheetCellForm(countCut: () => void): CellForm {
-  const scalar = (type: StoredType): WriteValue => {
+/** Returns the form of a cell: the XML after the reference in its element `c`. `countTruncated` is called for each text that is truncated. */
+function sheetCellForm(countTruncated: () => void): CellForm {
+  const writerOf = (type: StoredType): WriteValue => {
     const { before, end } = cellMarkupByType[type];
     const opening = fixedText(`"${before}`);
     const writeText = plainTextWriters[type as Exclude<StoredType, 'object'>];
@@ -106,7 +106,7 @@ function sheetCellForm(countCut: () => void): CellForm {
       appendCellText(out, opening);
       const from = out.endOffset;
       if (writeText(out, values, i)) {
-        if (end(out, from)) countCut();
+        if (end(out, from)) countTruncated();
         return true;
       }
       out.endOffset = start;
@@ -115,21 +115,21 @@ function sheetCellForm(countCut: () => void): CellForm {
   };
   const types = Object.keys(plainTextWriters) as (keyof typeof plainTextWriters)[];
   return {
-    write: Object.fromEntries(types.map((type) => [type, scalar(type)])) as unknown as typeof plainTextWriters, // prettier-ignore
+    write: Object.fromEntries(types.map((type) => [type, writerOf(type)])) as unknown as typeof plainTextWriters, // prettier-ignore
     end(out, from) {
       out.reserve(textCellOpening.length);
       out.bytes.copyWithin(from + textCellOpening.length, from, out.endOffset);
       out.bytes.set(textCellOpening, from);
       out.endOffset += textCellOpening.length;
-      if (textCellMarkup.end(out, from + textCellOpening.length)) countCut();
+      if (textCellMarkup.end(out, from + textCellOpening.length)) countTruncated();
     },
   };
 }
 
 /** Returns the letters of a column, counted from 0: A to Z, AA and so on. */
 export function columnLetters(column: number): string {
-  const last = String.fromCharCode(65 + (column % 26));
-  return column < 26 ? last : columnLetters(Math.floor(column / 26) - 1) + last;
+  const lastLetter = String.fromCharCode(65 + (column % 26));
+  return column < 26 ? lastLetter : columnLetters(Math.floor(column / 26) - 1) + lastLetter;
 }
 
 function appendCellText(out: ByteSink, text: CellTexts): void {
@@ -259,18 +259,18 @@ function writtenTextFrom(out: ByteSink, from: number): string {
 }
 
 /** Writes a text after the reference of its cell, in place of the bytes from `from` on; returns whether it was truncated. */
-function replaceByTextCell(out: ByteSink, from: number, whole: string): boolean {
+function replaceByTextCell(out: ByteSink, from: number, text: string): boolean {
   out.endOffset = from;
-  const isCut = whole.length > maxCellCharacters;
-  out.append(Buffer.from(`${textCellBefore.slice(0, -3)}${escapeXmlText(isCut ? truncateText(whole) : whole)}</is></c>`)); // prettier-ignore
-  return isCut;
+  const isTruncated = text.length > maxCellCharacters;
+  out.append(Buffer.from(`${textCellBefore.slice(0, -3)}${escapeXmlText(isTruncated ? truncateText(text) : text)}</is></c>`)); // prettier-ignore
+  return isTruncated;
 }
 
 /** Returns the first characters of a text, as many as a cell may have, without half of a surrogate pair at the end. */
-function truncateText(whole: string): string {
-  const last = whole.charCodeAt(maxCellCharacters - 1);
-  const isHalf = last >= 0xd800 && last < 0xdc00;
-  return whole.slice(0, isHalf ? maxCellCharacters - 1 : maxCellCharacters);
+function truncateText(text: string): string {
+  const lastCode = text.charCodeAt(maxCellCharacters - 1);
+  const endsWithHalf = lastCode >= 0xd800 && lastCode < 0xdc00;
+  return text.slice(0, endsWithHalf ? maxCellCharacters - 1 : maxCellCharacters);
 }
 
 /**
@@ -279,14 +279,15 @@ function truncateText(whole: string): string {
  */
 export function escapeXmlText(plain: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what it looks for
-  const escaped = plain.replaceAll(/[&<>\0-\x1f\ufffe\uffff]|_(?=x[\dA-Fa-f]{4}_)/gu, (found) => {
-    const entity = xmlEntityByCharacter[found];
+  const escapedPattern = /[&<>\0-\x1f\ufffe\uffff]|_(?=x[\dA-Fa-f]{4}_)/gu;
+  const escapedText = plain.replaceAll(escapedPattern, (character) => {
+    const entity = xmlEntityByCharacter[character];
     if (entity !== undefined) return entity;
-    const code = found.charCodeAt(0);
+    const code = character.charCodeAt(0);
     return `_x${code.toString(16).toUpperCase().padStart(4, '0')}_`;
   });
-  const preserve = /^\s|\s$|[\t\n]/.test(plain) ? ' xml:space="preserve"' : '';
-  return `<t${preserve}>${escaped}</t>`;
+  const spaceAttribute = /^\s|\s$|[\t\n]/.test(plain) ? ' xml:space="preserve"' : '';
+  return `<t${spaceAttribute}>${escapedText}</t>`;
 }
 
 const xmlEntityByCharacter: Readonly<Record<string, string>> = {
@@ -304,16 +305,16 @@ const xmlEntityByCharacter: Readonly<Record<string, string>> = {
 function dateSerial(bytes: Uint8Array, from: number, end: number): number | undefined {
   // A year outside 0 to 9999 has a sign or more than four digits.
   if (bytes[from + 4] !== hyphen || bytes[from] === hyphen) return undefined;
-  const number = (at: number, digits: number): number => {
+  const parseDigits = (at: number, digits: number): number => {
     let value = 0;
     for (let i = from + at; i < from + at + digits; i++) value = 10 * value + bytes[i]! - digitZero;
     return value;
   };
-  const year = number(0, 4);
-  const days = Date.UTC(year, number(5, 2) - 1, number(8, 2)) / 86_400_000 + 25_569;
+  const year = parseDigits(0, 4);
+  const days = Date.UTC(year, parseDigits(5, 2) - 1, parseDigits(8, 2)) / 86_400_000 + 25_569;
   if (year < 1900 || days < 61) return undefined;
   if (end - from === 10) return days;
-  const seconds = number(11, 2) * 3600 + number(14, 2) * 60 + number(17, 2);
-  const micros = end - from === 19 ? 0 : number(20, 6);
+  const seconds = parseDigits(11, 2) * 3600 + parseDigits(14, 2) * 60 + parseDigits(17, 2);
+  const micros = end - from === 19 ? 0 : parseDigits(20, 6);
   return days + (seconds + micros / 1e6) / 86_400;
 }

@@ -28,20 +28,21 @@ export function sheetStart(titles: readonly string[]): Buffer {
 }
 
 /** Returns the XML of a sheet after its last record. */
-export function sheetEnd(columns: number, rows: number): Buffer {
-  const filter = columns === 0 ? '' : `<autoFilter ref="A1:${columnLetters(columns - 1)}${rows}"/>`;
+export function sheetEnd(columnCount: number, rowCount: number): Buffer {
+  const filter =
+    columnCount === 0 ? '' : `<autoFilter ref="A1:${columnLetters(columnCount - 1)}${rowCount}"/>`;
   return Buffer.from(`</sheetData>${filter}</worksheet>`);
 }
 
 /** Returns the XML of a sheet with two columns of text. */
 export function textSheetDocument(rows: readonly (readonly [string, string])[]): Buffer {
-  const lines = rows.map(([name, value], i) => {
+  const rowElements = rows.map(([name, value], i) => {
     const cells = textCell(0, i + 1, name, cellStyles.header) + textCell(1, i + 1, value, cellStyles.general); // prettier-ignore
     return `<row r="${i + 1}">${cells}</row>`;
   });
   const widths = '<cols><col min="1" max="1" width="24" customWidth="1"/><col min="2" max="2" width="80" customWidth="1"/></cols>'; // prettier-ignore
   return Buffer.from(
-    `${xmlDeclaration}<worksheet xmlns="${spreadsheetNamespace}">${widths}<sheetData>${lines.join('')}</sheetData></worksheet>`,
+    `${xmlDeclaration}<worksheet xmlns="${spreadsheetNamespace}">${widths}<sheetData>${rowElements.join('')}</sheetData></worksheet>`,
   );
 }
 
@@ -51,21 +52,22 @@ function textCell(column: number, row: number, text: string, style: number): str
 
 /**
  * Returns the styles, the workbook, its relationships and the content types, each as a pair of its name in the package and its content. In
- * the workbook, the sheets of records come first, then `others`.
+ * the workbook, the sheets of records come first, then `otherNames`.
  */
 export function workbookDocuments(
   sheets: readonly RecordSheet[],
-  others: readonly string[],
-  columns: number,
+  otherNames: readonly string[],
+  columnCount: number,
 ): readonly (readonly [string, Buffer])[] {
-  const names = [...sheets.map(({ name }) => name), ...others];
-  const filters = columns === 0 ? [] : sheets.map(({ name, rows }, i) => {
-    const range = `'${name}'!$A$1:$${columnLetters(columns - 1)}$${rows}`;
+  const names = [...sheets.map(({ name }) => name), ...otherNames];
+  const filters = columnCount === 0 ? [] : sheets.map(({ name, rows }, i) => {
+    const range = `'${name}'!$A$1:$${columnLetters(columnCount - 1)}$${rows}`;
     return `<definedName name="_xlnm._FilterDatabase" localSheetId="${i}" hidden="1">${range}</definedName>`;
   }); // prettier-ignore
-  const defined = filters.length === 0 ? '' : `<definedNames>${filters.join('')}</definedNames>`;
-  const sheetList = names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`); // prettier-ignore
-  const targets = names.map((_, i) => relationshipXml(i + 1, 'worksheet', `worksheets/sheet${i + 1}.xml`)); // prettier-ignore
+  const definedNames =
+    filters.length === 0 ? '' : `<definedNames>${filters.join('')}</definedNames>`;
+  const sheetElements = names.map((name, i) => `<sheet name="${name}" sheetId="${i + 1}" r:id="rId${i + 1}"/>`); // prettier-ignore
+  const sheetRelationships = names.map((_, i) => relationshipXml(i + 1, 'worksheet', `worksheets/sheet${i + 1}.xml`)); // prettier-ignore
   const overrides = [
     ['workbook', 'sheet.main'],
     ['styles', 'styles'],
@@ -75,11 +77,11 @@ export function workbookDocuments(
     ['xl/styles.xml', stylesheetXml],
     [
       'xl/workbook.xml',
-      `<workbook xmlns="${spreadsheetNamespace}" xmlns:r="${relationshipsNamespace}"><sheets>${sheetList.join('')}</sheets>${defined}</workbook>`,
+      `<workbook xmlns="${spreadsheetNamespace}" xmlns:r="${relationshipsNamespace}"><sheets>${sheetElements.join('')}</sheets>${definedNames}</workbook>`,
     ],
     [
       'xl/_rels/workbook.xml.rels',
-      `<Relationships xmlns="${packageNamespace}/relationships">${targets.join('')}${relationshipXml(names.length + 1, 'styles', 'styles.xml')}</Relationships>`,
+      `<Relationships xmlns="${packageNamespace}/relationships">${sheetRelationships.join('')}${relationshipXml(names.length + 1, 'styles', 'styles.xml')}</Relationships>`,
     ],
     [
       '[Content_Types].xml',

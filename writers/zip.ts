@@ -59,6 +59,7 @@ export class ZipWriter {
     return this.#put(deflated);
   }
 
+  /** Ends the current entry. */
   endEntry(): Uint8Array {
     const entry = this.#entries.at(-1)!;
     entry.deflatedBytes += finalDeflateBlock.length;
@@ -83,18 +84,20 @@ export class ZipWriter {
 
   /** Writes the central directory, which ends the file. */
   endArchive(): Uint8Array {
-    const from = this.#offset;
-    const records = Buffer.concat(this.#entries.map(centralDirectoryRecord));
-    const count = this.#entries.length;
-    const isLarge = from + records.length > maxUint32;
+    const directoryOffset = this.#offset;
+    const directory = Buffer.concat(this.#entries.map(centralDirectoryRecord));
+    const entryCount = this.#entries.length;
+    const isLarge = directoryOffset + directory.length > maxUint32;
     const end = Buffer.alloc(22);
     end.writeUInt32LE(endOfCentralDirectorySignature, 0);
-    end.writeUInt16LE(count, 8);
-    end.writeUInt16LE(count, 10);
-    end.writeUInt32LE(Math.min(records.length, maxUint32), 12);
-    end.writeUInt32LE(Math.min(from, maxUint32), 16);
-    const wide = isLarge ? zip64EndRecords(count, records.length, from) : noBytes;
-    return this.#put(Buffer.concat([records, wide, end]));
+    end.writeUInt16LE(entryCount, 8);
+    end.writeUInt16LE(entryCount, 10);
+    end.writeUInt32LE(Math.min(directory.length, maxUint32), 12);
+    end.writeUInt32LE(Math.min(directoryOffset, maxUint32), 16);
+    const zip64Bytes = isLarge
+      ? zip64EndRecords(entryCount, directory.length, directoryOffset)
+      : noBytes;
+    return this.#put(Buffer.concat([directory, zip64Bytes, end]));
   }
 
   #put(bytes: Uint8Array): Uint8Array {
@@ -122,15 +125,15 @@ const noBytes = Buffer.alloc(0);
 const finalDeflateBlock = deflateRawSync('');
 
 function centralDirectoryRecord({ name, offset, crc, deflatedBytes, bytes }: ZipEntry): Buffer {
-  const large = [bytes, deflatedBytes, offset].filter((size) => size >= maxUint32);
-  const extra = Buffer.alloc(large.length === 0 ? 0 : 4 + 8 * large.length);
-  if (large.length > 0) {
+  const largeSizes = [bytes, deflatedBytes, offset].filter((size) => size >= maxUint32);
+  const extra = Buffer.alloc(largeSizes.length === 0 ? 0 : 4 + 8 * largeSizes.length);
+  if (largeSizes.length > 0) {
     extra.writeUInt16LE(1, 0);
-    extra.writeUInt16LE(8 * large.length, 2);
-    for (const [i, size] of large.entries()) writeSizeField(extra, 4 + 8 * i, size, 8);
+    extra.writeUInt16LE(8 * largeSizes.length, 2);
+    for (const [i, size] of largeSizes.entries()) writeSizeField(extra, 4 + 8 * i, size, 8);
   }
   const record = Buffer.alloc(46);
-  const version = large.length === 0 ? versionNeeded : zip64Version;
+  const version = largeSizes.length === 0 ? versionNeeded : zip64Version;
   record.writeUInt32LE(centralHeaderSignature, 0);
   record.writeUInt16LE(version, 4);
   record.writeUInt16LE(version, 6);
@@ -147,48 +150,54 @@ function centralDirectoryRecord({ name, offset, crc, deflatedBytes, bytes }: Zip
 }
 
 /** Returns the ZIP64 end of central directory record and its locator. */
-function zip64EndRecords(count: number, bytes: number, from: number): Buffer {
+function zip64EndRecords(
+  entryCount: number,
+  directoryBytes: number,
+  directoryOffset: number,
+): Buffer {
   const end = Buffer.alloc(56 + 20);
   end.writeUInt32LE(zip64EndSignature, 0);
   writeSizeField(end, 4, 44, 8);
   end.writeUInt16LE(zip64Version, 12);
   end.writeUInt16LE(zip64Version, 14);
-  for (const [i, size] of [count, count, bytes, from].entries())
+  for (const [i, size] of [entryCount, entryCount, directoryBytes, directoryOffset].entries())
     writeSizeField(end, 24 + 8 * i, size, 8);
   end.writeUInt32LE(zip64LocatorSignature, 56);
-  writeSizeField(end, 64, from + bytes, 8);
+  writeSizeField(end, 64, directoryOffset + directoryBytes, 8);
   end.writeUInt32LE(1, 72);
   return end;
 }
 
-function writeSizeField(target: Buffer, at: number, size: number, bytes: 4 | 8): void {
-  if (bytes === 4) target.writeUInt32LE(size, at);
+function writeSizeField(target: Buffer, at: number, size: number, width: 4 | 8): void {
+  if (width === 4) target.writeUInt32LE(size, at);
   else target.writeBigUInt64LE(BigInt(size), at);
 }
 
 /**
- * Returns the CRC-32 of two consecutive pieces from their CRC-32s (as zlib's crc32_combine does). Appending a zero bit to a message is a
- * linear map over GF(2), which is squared for 2, 4, 8 and more bits.
+ * Returns the CRC-32 of two consecutive pieces from their CRC-32s (as zlib's crc32_combine does). Appending a zero bit to a message changes
+ * its CRC-32 by a linear map over GF(2), whose matrix is squared for 2, 4, 8 and more bits.
  */
 export function combineCrc32(first: number, second: number, secondBytes: number): number {
   let crc = first;
-  let map = Uint32Array.from({ length: 32 }, (_, bit) => (bit === 0 ? 0xedb88320 : 1 << (bit - 1)));
-  // Squaring three times turns the map for one bit into the map for eight bits.
-  for (let i = 0; i < 3; i++) map = squareMatrix(map);
-  for (let rest = secondBytes; rest > 0; rest = Math.floor(rest / 2)) {
-    if (rest % 2 === 1) crc = multiplyMatrixByVector(map, crc);
-    map = squareMatrix(map);
+  let matrix = Uint32Array.from({ length: 32 }, (_, bit) =>
+    bit === 0 ? 0xedb88320 : 1 << (bit - 1),
+  );
+  // Squaring three times turns the matrix for one bit into that for eight bits.
+  for (let i = 0; i < 3; i++) matrix = squareMatrix(matrix);
+  for (let bytesLeft = secondBytes; bytesLeft > 0; bytesLeft = Math.floor(bytesLeft / 2)) {
+    if (bytesLeft % 2 === 1) crc = multiplyMatrixByVector(matrix, crc);
+    matrix = squareMatrix(matrix);
   }
   return (crc ^ second) >>> 0;
 }
 
-function multiplyMatrixByVector(map: Uint32Array, vector: number): number {
+function multiplyMatrixByVector(matrix: Uint32Array, vector: number): number {
   let sum = 0;
   for (let bit = 0, rest = vector; rest !== 0; bit++, rest >>>= 1)
-    if ((rest & 1) === 1) sum ^= map[bit]!;
+    if ((rest & 1) === 1) sum ^= matrix[bit]!;
   return sum >>> 0;
 }
 
-function squareMatrix(map: Uint32Array): Uint32Array<ArrayBuffer> {
-  return Uint32Array.from(map, (column) => multiplyMatrixByVector(map, column));
+function squareMatrix(matrix: Uint32Array): Uint32Array<ArrayBuffer> {
+  return Uint32Array.from(matrix, (column) => multiplyMatrixByVector(matrix, column));
 }

@@ -6,53 +6,52 @@ export type BedFormat = 'bed' | 'bedGraph' | 'narrowPeak' | 'broadPeak' | 'gappe
 /** How the text of a field is parsed. */
 export const enum FieldKind {
   Text,
-  /** A non-negative integer. */
-  Position,
-  WholeNumber,
+  NonNegativeInteger,
+  Integer,
   Number,
   Strand,
   Color,
   /** Non-negative integers, separated by commas. */
-  Positions,
+  IntegerList,
 }
 
 /** A field of a line, with the name that UCSC gives it. */
 export interface BedField {
   readonly name: string;
-  readonly reading: FieldKind;
+  readonly kind: FieldKind;
 }
 
 const coordinateFields: readonly BedField[] = [
-  { name: 'chrom', reading: FieldKind.Text },
-  { name: 'chromStart', reading: FieldKind.Position },
-  { name: 'chromEnd', reading: FieldKind.Position },
+  { name: 'chrom', kind: FieldKind.Text },
+  { name: 'chromStart', kind: FieldKind.NonNegativeInteger },
+  { name: 'chromEnd', kind: FieldKind.NonNegativeInteger },
 ];
 const sixFields: readonly BedField[] = [
   ...coordinateFields,
-  { name: 'name', reading: FieldKind.Text },
-  { name: 'score', reading: FieldKind.Number },
-  { name: 'strand', reading: FieldKind.Strand },
+  { name: 'name', kind: FieldKind.Text },
+  { name: 'score', kind: FieldKind.Number },
+  { name: 'strand', kind: FieldKind.Strand },
 ];
 const twelveFields: readonly BedField[] = [
   ...sixFields,
-  { name: 'thickStart', reading: FieldKind.Position },
-  { name: 'thickEnd', reading: FieldKind.Position },
-  { name: 'itemRgb', reading: FieldKind.Color },
-  { name: 'blockCount', reading: FieldKind.Position },
-  { name: 'blockSizes', reading: FieldKind.Positions },
-  { name: 'blockStarts', reading: FieldKind.Positions },
+  { name: 'thickStart', kind: FieldKind.NonNegativeInteger },
+  { name: 'thickEnd', kind: FieldKind.NonNegativeInteger },
+  { name: 'itemRgb', kind: FieldKind.Color },
+  { name: 'blockCount', kind: FieldKind.NonNegativeInteger },
+  { name: 'blockSizes', kind: FieldKind.IntegerList },
+  { name: 'blockStarts', kind: FieldKind.IntegerList },
 ];
 const signalFields: readonly BedField[] = [
-  { name: 'signalValue', reading: FieldKind.Number },
-  { name: 'pValue', reading: FieldKind.Number },
-  { name: 'qValue', reading: FieldKind.Number },
+  { name: 'signalValue', kind: FieldKind.Number },
+  { name: 'pValue', kind: FieldKind.Number },
+  { name: 'qValue', kind: FieldKind.Number },
 ];
 
 /** The fields of each format, in the order of the line; further fields have no names. */
 export const bedFields: Readonly<Record<BedFormat, readonly BedField[]>> = {
   bed: twelveFields,
-  bedGraph: [...coordinateFields, { name: 'dataValue', reading: FieldKind.Number }],
-  narrowPeak: [...sixFields, ...signalFields, { name: 'peak', reading: FieldKind.WholeNumber }],
+  bedGraph: [...coordinateFields, { name: 'dataValue', kind: FieldKind.Number }],
+  narrowPeak: [...sixFields, ...signalFields, { name: 'peak', kind: FieldKind.Integer }],
   broadPeak: [...sixFields, ...signalFields],
   gappedPeak: [...twelveFields, ...signalFields],
 };
@@ -87,15 +86,15 @@ export const bedFormatByTrackType: ReadonlyMap<string, BedFormat> = new Map([
  */
 export function detectBedFormat(
   filename: string,
-  lines: readonly string[],
-  features: readonly (readonly string[])[],
+  headerLines: readonly string[],
+  featureFields: readonly (readonly string[])[],
 ): BedFormat {
-  const types = lines.flatMap((line) => trackTypeOfLine(line) ?? []);
+  const trackTypes = headerLines.flatMap((line) => trackTypeOfLine(line) ?? []);
   const extension = removeCompressionExtension(filename).toLowerCase().split('.').at(-1)!;
   return (
-    bedFormatByTrackType.get(types.at(-1) ?? '') ??
+    bedFormatByTrackType.get(trackTypes.at(-1) ?? '') ??
     bedFormatByExtension.get(extension) ??
-    detectFormatOfFeatures(features)
+    detectFormatOfFeatures(featureFields)
   );
 }
 
@@ -108,20 +107,20 @@ const isNumberText = (text = '') =>
   /^(?:[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf|infinity)|\.)$/i.test(text);
 const isDigits = (text = '') => /^\d+$/.test(text);
 
-function detectFormatOfFeatures(features: readonly (readonly string[])[]): BedFormat {
-  const width = features[0]?.length ?? 0;
-  if (features.some((fields) => fields.length !== width)) return 'bed';
-  const every = (test: (fields: readonly string[]) => boolean) => features.every(test);
+function detectFormatOfFeatures(featureFields: readonly (readonly string[])[]): BedFormat {
+  const fieldCount = featureFields[0]?.length ?? 0;
+  if (featureFields.some((fields) => fields.length !== fieldCount)) return 'bed';
+  const everyFeature = (test: (fields: readonly string[]) => boolean) => featureFields.every(test);
   if (
-    width === 4 &&
-    every((fields) => isNumberText(fields[3])) &&
-    !every((fields) => isDigits(fields[3]) || fields[3] === '.')
+    fieldCount === 4 &&
+    everyFeature((fields) => isNumberText(fields[3])) &&
+    !everyFeature((fields) => isDigits(fields[3]) || fields[3] === '.')
   )
     return 'bedGraph';
-  const hasSignal = every((fields) => fields.slice(6, 9).every(isNumberText));
-  if (width === 10 && hasSignal && every((fields) => /^-?\d+$/.test(fields[9]!)))
+  const hasSignal = everyFeature((fields) => fields.slice(6, 9).every(isNumberText));
+  if (fieldCount === 10 && hasSignal && everyFeature((fields) => /^-?\d+$/.test(fields[9]!)))
     return 'narrowPeak';
   const isBed9 = (fields: readonly string[]) =>
     isDigits(fields[6]) && isDigits(fields[7]) && /^[0.]$/.test(fields[8]!);
-  return width === 9 && hasSignal && !every(isBed9) ? 'broadPeak' : 'bed';
+  return fieldCount === 9 && hasSignal && !everyFeature(isBed9) ? 'broadPeak' : 'bed';
 }

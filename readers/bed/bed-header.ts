@@ -38,16 +38,20 @@ export async function readBedHeader(
   const { bytes, isWhole } = await source.firstBytes(maxHeaderBytes);
   rejectOtherFormats(source.name, bytes);
   const start = Buffer.from(bytes.subarray(0, maxHeaderBytes)).toString();
-  const { lines, features } = splitHeaderLines(start);
-  if (features[0]?.trimStart().startsWith('<'))
-    throw new InputError({ file: source.name, line: lines.length + 1 }, 'this is XML, not BED');
+  const { headerLines, featureLines } = splitHeaderLines(start);
+  if (featureLines[0]?.trimStart().startsWith('<'))
+    throw new InputError(
+      { file: source.name, line: headerLines.length + 1 },
+      'this is XML, not BED',
+    );
   // The last line of the sample may be incomplete, unless the sample is the whole file.
-  const sample = isWhole && bytes.length <= maxHeaderBytes ? features : features.slice(0, -1);
-  const split = sample.map((line) =>
+  const completeLines =
+    isWhole && bytes.length <= maxHeaderBytes ? featureLines : featureLines.slice(0, -1);
+  const featureFields = completeLines.map((line) =>
     line.includes('\t') ? line.split('\t') : line.trim().split(/ +/),
   );
-  const format = detectBedFormat(source.name, lines, split);
-  const build = params.build ?? buildNamedInLines(lines) ?? null;
+  const format = detectBedFormat(source.name, headerLines, featureFields);
+  const build = params.build ?? buildNamedInLines(headerLines) ?? null;
   return {
     header: { build, format },
     bodyOffset: 0,
@@ -63,32 +67,32 @@ export async function readBedHeader(
  * other format, and a feature with coordinates.
  */
 export function startsLikeBed(start: string): boolean {
-  const { lines, features } = splitHeaderLines(start);
-  const tracks = lines.filter((line) => /^(?:track|browser)\s/.test(line));
+  const { headerLines, featureLines } = splitHeaderLines(start);
+  const trackLines = headerLines.filter((line) => /^(?:track|browser)\s/.test(line));
   return (
-    tracks.length > 0 &&
-    tracks.every((line) => bedFormatByTrackType.has(trackTypeOfLine(line) ?? 'bed')) &&
-    features[0] !== undefined &&
-    /^\S+[\t ]+\d+[\t ]+\d+(?:[\t ]|$)/.test(features[0])
+    trackLines.length > 0 &&
+    trackLines.every((line) => bedFormatByTrackType.has(trackTypeOfLine(line) ?? 'bed')) &&
+    featureLines[0] !== undefined &&
+    /^\S+[\t ]+\d+[\t ]+\d+(?:[\t ]|$)/.test(featureLines[0])
   );
 }
 
 function buildNamedInLines(lines: readonly string[]): GenomeBuild | undefined {
-  const buildNames = new Set(lines.flatMap(buildsNamedIn));
-  return buildNames.size === 1 ? [...buildNames][0] : undefined;
+  const namedBuilds = new Set(lines.flatMap(buildsNamedIn));
+  return namedBuilds.size === 1 ? [...namedBuilds][0] : undefined;
 }
 
-/** Returns the lines before the first feature, and the features. */
+/** Returns the lines before the first feature, and the lines of the features. */
 function splitHeaderLines(start: string): {
-  readonly lines: readonly string[];
-  readonly features: readonly string[];
+  readonly headerLines: readonly string[];
+  readonly featureLines: readonly string[];
 } {
-  const all = start.split(/\r\n|\n|\r/);
+  const allLines = start.split(/\r\n|\n|\r/);
   const isFeature = (line: string) =>
     line.trim() !== '' && !/^(?:#|(?:track|browser)(?:\s|$))/.test(line);
-  const count = all.findIndex(isFeature);
+  const firstFeatureIndex = allLines.findIndex(isFeature);
   return {
-    lines: all.slice(0, count < 0 ? undefined : count),
-    features: count < 0 ? [] : all.slice(count).filter(isFeature),
+    headerLines: allLines.slice(0, firstFeatureIndex < 0 ? undefined : firstFeatureIndex),
+    featureLines: firstFeatureIndex < 0 ? [] : allLines.slice(firstFeatureIndex).filter(isFeature),
   };
 }

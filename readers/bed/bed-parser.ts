@@ -26,48 +26,55 @@ const enum BedFieldIndex {
 
 const storedTypes: Readonly<Record<FieldKind, StoredType>> = {
   [FieldKind.Text]: 'string',
-  [FieldKind.Position]: 'long',
-  [FieldKind.WholeNumber]: 'long',
+  [FieldKind.NonNegativeInteger]: 'long',
+  [FieldKind.Integer]: 'long',
   [FieldKind.Number]: 'double',
   [FieldKind.Strand]: 'string',
   [FieldKind.Color]: 'string',
-  [FieldKind.Positions]: 'long',
+  [FieldKind.IntegerList]: 'long',
 };
 
 /** Parses the lines of one chunk of BED, or of a format that extends it, into columns. */
 export class BedParser {
   readonly #fields: readonly BedField[];
   /** The index of the field `blockCount`, which precedes the lists of blocks; -1 for a format without blocks. */
-  readonly #blocks: number;
+  readonly #blockCountIndex: number;
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  readonly #existing: ReadonlyMap<string, Column>;
+  readonly #existingColumns: ReadonlyMap<string, Column>;
   readonly #physicalNames: PhysicalNames;
   readonly #coordinates: CoordinatesBuilder | null;
-  /** The columns found so far, by the index of their field. */
+  /** The columns of the fields that the lines read so far have, by the index of the field. */
   readonly #columns: ValueColumn[] = [];
   #bytes: Uint8Array = new Uint8Array(0);
-  /** Field i of the line is `bytes[#from[i]..#to[i])`; `#count` is the number of fields. */
+  /** Field i of the line is `bytes[#from[i]..#to[i])`; `#fieldCount` is the number of fields. */
   #from = new Int32Array(16);
   #to = new Int32Array(16);
-  #count = 0;
+  #fieldCount = 0;
 
-  constructor({ build, format }: BedHeader, out: BatchBuilder, report: Report, existing: Columns) {
+  constructor(
+    { build, format }: BedHeader,
+    out: BatchBuilder,
+    report: Report,
+    existingColumns: Columns,
+  ) {
     this.#fields = bedFields[format];
-    this.#blocks = this.#fields.findIndex(({ name }) => name === 'blockCount');
+    this.#blockCountIndex = this.#fields.findIndex(({ name }) => name === 'blockCount');
     this.#out = out;
     this.#report = report;
     this.#context = new RecordContext(report);
-    this.#existing = new Map(existing.map((column) => [column.name, column]));
+    this.#existingColumns = new Map(existingColumns.map((column) => [column.name, column]));
     this.#physicalNames = new PhysicalNames(
-      existing.map(({ physical }) => physical),
+      existingColumns.map(({ physical }) => physical),
       true,
     );
     this.#coordinates =
       build &&
       new CoordinatesBuilder(
-        this.#columnOf(overlayColumn(coordinatesColumn, this.#existing.get('genomic_coordinates'))),
+        this.#makeColumn(
+          overlayColumn(coordinatesColumn, this.#existingColumns.get('genomic_coordinates')),
+        ),
         build,
       );
   }
@@ -81,25 +88,25 @@ export class BedParser {
       const end = findLineEnd(chunk, at);
       if (isValidUtf8 || isUtf8(chunk.subarray(at, end))) {
         this.#bytes = chunk;
-        this.#line(at, end, false);
+        this.#readLine(at, end, false);
       } else {
         this.#bytes = repairUtf8Line(chunk.subarray(at, end));
-        this.#line(0, this.#bytes.length, true);
+        this.#readLine(0, this.#bytes.length, true);
       }
       at = nextLineStart(chunk, end);
     }
     return context.line;
   }
 
-  #line(from: number, to: number, isRepaired: boolean): void {
+  #readLine(from: number, to: number, isRepaired: boolean): void {
     if (isCommentOrTrackLine(this.#bytes, from, to)) return;
     const context = this.#context;
     const row = this.#out.rows;
     context.recordNumber++;
     context.hasFailed = false;
-    this.#split(from, to);
-    context.keyCount = this.#count;
-    this.#feature(row);
+    this.#splitLine(from, to);
+    context.keyCount = this.#fieldCount;
+    this.#readFeature(row);
     if (isRepaired) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
@@ -109,40 +116,40 @@ export class BedParser {
    * Finds the fields of a line. Choice: a line that contains a tab is separated by tabs, so that names may contain spaces; any other line
    * is separated by runs of spaces.
    */
-  #split(from: number, to: number): void {
+  #splitLine(from: number, to: number): void {
     const bytes = this.#bytes;
     const tab = bytes.indexOf(9, from);
     const separator = tab >= 0 && tab < to ? 9 : 32;
-    let count = 0;
+    let fieldCount = 0;
     for (let at = from; at <= to; at++) {
       if (separator === 32) while (at < to && bytes[at] === 32) at++;
-      if (separator === 32 && at === to && count > 0) break;
+      if (separator === 32 && at === to && fieldCount > 0) break;
       const start = at;
       while (at < to && bytes[at] !== separator) at++;
-      if (count === this.#from.length) {
+      if (fieldCount === this.#from.length) {
         this.#from = doubleCapacity(this.#from);
         this.#to = doubleCapacity(this.#to);
       }
-      this.#from[count] = start;
-      this.#to[count++] = at;
+      this.#from[fieldCount] = start;
+      this.#to[fieldCount++] = at;
     }
-    this.#count = count;
+    this.#fieldCount = fieldCount;
   }
 
-  #feature(row: number): void {
+  #readFeature(row: number): void {
     const context = this.#context;
-    const count = this.#count;
-    if (count < 3)
+    const fieldCount = this.#fieldCount;
+    if (fieldCount < 3)
       return context.reject(
         codes.unreadableLine,
         null,
-        `${count} ${count === 1 ? 'field' : 'fields'} separated by tabs or blanks, a BED line has at least 3`,
+        `${fieldCount} ${fieldCount === 1 ? 'field' : 'fields'} separated by tabs or blanks, a BED line has at least 3`,
       );
     context.checkFieldCount();
     if (context.hasFailed) return;
     this.#addColumns();
-    const start = this.#position(BedFieldIndex.ChromStart, row);
-    const end = this.#position(BedFieldIndex.ChromEnd, row);
+    const start = this.#addNonNegativeInteger(BedFieldIndex.ChromStart, row);
+    const end = this.#addNonNegativeInteger(BedFieldIndex.ChromEnd, row);
     if (end < start)
       context.rejectUnlessLenient(
         codes.invalidValue,
@@ -151,46 +158,54 @@ export class BedParser {
       );
     if (this.#isMissing(BedFieldIndex.Chrom))
       context.rejectUnlessLenient(codes.invalidValue, 'chrom', 'the chromosome is missing');
-    else this.#text(BedFieldIndex.Chrom, row);
+    else this.#addText(BedFieldIndex.Chrom, row);
     if (this.#coordinates !== null && start <= end && !this.#isMissing(BedFieldIndex.Chrom)) {
       const [from, to] = [this.#from[BedFieldIndex.Chrom]!, this.#to[BedFieldIndex.Chrom]!];
       // Choice: a BED feature without bases (chromStart = chromEnd, an insertion) has the coordinates of the base before it, as in VCF; at
       // the start of a chromosome, those of the first base.
-      const first = start < end ? start + 1 : Math.max(1, start);
-      this.#coordinates.add(row, this.#bytes, from, to, first, Math.max(first, end));
+      const firstPosition = start < end ? start + 1 : Math.max(1, start);
+      this.#coordinates.add(
+        row,
+        this.#bytes,
+        from,
+        to,
+        firstPosition,
+        Math.max(firstPosition, end),
+      );
     }
-    for (let i = BedFieldIndex.Name; i < count; i++) if (!this.#isMissing(i)) this.#value(i, row);
+    for (let i = BedFieldIndex.Name; i < fieldCount; i++)
+      if (!this.#isMissing(i)) this.#addValue(i, row);
     this.#checkBlocks();
   }
 
-  #value(i: number, row: number): void {
-    switch (this.#fields[i]?.reading ?? FieldKind.Text) {
+  #addValue(i: number, row: number): void {
+    switch (this.#fields[i]?.kind ?? FieldKind.Text) {
       case FieldKind.Number:
-        return this.#number(i, row);
+        return this.#addNumber(i, row);
       case FieldKind.Strand:
-        return this.#strand(i, row);
-      case FieldKind.Position:
-        this.#position(i, row);
+        return this.#addStrand(i, row);
+      case FieldKind.NonNegativeInteger:
+        this.#addNonNegativeInteger(i, row);
         return;
-      case FieldKind.WholeNumber:
-        return this.#wholeNumber(i, row);
+      case FieldKind.Integer:
+        return this.#addInteger(i, row);
       case FieldKind.Color:
-        return this.#color(i, row);
-      case FieldKind.Positions:
-        return this.#positions(i, row);
+        return this.#addColor(i, row);
+      case FieldKind.IntegerList:
+        return this.#addIntegerList(i, row);
       case FieldKind.Text:
-        return this.#text(i, row);
+        return this.#addText(i, row);
     }
   }
 
-  #text(i: number, row: number): void {
+  #addText(i: number, row: number): void {
     const column = this.#columns[i]!;
     column.padTo(row);
     column.addString(this.#bytes, this.#from[i]!, this.#to[i]!);
   }
 
   /** Stores a non-negative integer and returns it. For any other text, returns NaN, and reports an error unless validation is off. */
-  #position(i: number, row: number): number {
+  #addNonNegativeInteger(i: number, row: number): number {
     const column = this.#columns[i]!;
     const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
     if (value >= 0) {
@@ -198,13 +213,13 @@ export class BedParser {
       column.addInteger(value);
       return value;
     }
-    this.#fault(i, 'is not a whole number from 0 on');
+    this.#reportFault(i, 'is not a whole number from 0 on');
     return NaN;
   }
 
-  #wholeNumber(i: number, row: number): void {
+  #addInteger(i: number, row: number): void {
     const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
-    if (Number.isNaN(value)) return this.#fault(i, 'is not a whole number');
+    if (Number.isNaN(value)) return this.#reportFault(i, 'is not a whole number');
     this.#columns[i]!.padTo(row);
     this.#columns[i]!.addInteger(value);
   }
@@ -213,7 +228,7 @@ export class BedParser {
    * Choice: the score of a BED feature may be any number, although UCSC requires integers from 0 to 1000, because peak callers write other
    * numbers.
    */
-  #number(i: number, row: number): void {
+  #addNumber(i: number, row: number): void {
     const column = this.#columns[i]!;
     const [from, to] = [this.#from[i]!, this.#to[i]!];
     const value = parseFloatBytes(this.#bytes, from, to);
@@ -222,28 +237,31 @@ export class BedParser {
       column.addDouble(value);
       return;
     }
-    const isDeclared = this.#existing.get(column.name)?.isDeclared === true;
+    const isDeclared = this.#existingColumns.get(column.name)?.isDeclared === true;
     if (!reportNonFinite(this.#bytes, from, to, column.name, isDeclared, this.#context))
-      this.#fault(i, 'is not a number');
+      this.#reportFault(i, 'is not a number');
   }
 
-  #strand(i: number, row: number): void {
+  #addStrand(i: number, row: number): void {
     const from = this.#from[i]!;
     const c = this.#bytes[from];
-    if (this.#to[i]! - from === 1 && (c === 43 || c === 45)) return this.#text(i, row);
-    this.#fault(i, 'is none of "+", "-" and "."');
+    if (this.#to[i]! - from === 1 && (c === 43 || c === 45)) return this.#addText(i, row);
+    this.#reportFault(i, 'is none of "+", "-" and "."');
   }
 
-  #color(i: number, row: number): void {
-    const parts = this.#show(i).split(',');
-    const isColor = (part: string) => /^\d{1,3}$/.test(part) && Number(part) <= 255;
-    if ((parts.length === 3 && parts.every(isColor)) || (parts.length === 1 && parts[0] === '0'))
-      return this.#text(i, row);
-    this.#fault(i, 'is not a colour: expected R,G,B with values from 0 to 255, or 0');
+  #addColor(i: number, row: number): void {
+    const components = this.#fieldText(i).split(',');
+    const isColor = (component: string) => /^\d{1,3}$/.test(component) && Number(component) <= 255;
+    if (
+      (components.length === 3 && components.every(isColor)) ||
+      (components.length === 1 && components[0] === '0')
+    )
+      return this.#addText(i, row);
+    this.#reportFault(i, 'is not a colour: expected R,G,B with values from 0 to 255, or 0');
   }
 
   /** Stores a list of integers separated by commas, with or without a comma at its end. */
-  #positions(i: number, row: number): void {
+  #addIntegerList(i: number, row: number): void {
     const bytes = this.#bytes;
     const to = this.#to[i]!;
     const column = this.#columns[i]!;
@@ -254,7 +272,7 @@ export class BedParser {
       while (end < to && bytes[end] !== 44) end++;
       const value = parseInteger(bytes, at, end);
       if (!(value >= 0)) {
-        this.#fault(i, 'is not a list of whole numbers from 0 on');
+        this.#reportFault(i, 'is not a list of whole numbers from 0 on');
         break;
       }
       items?.addInteger(value);
@@ -265,26 +283,26 @@ export class BedParser {
 
   /** Choice: a list of blocks in BED whose length is not `blockCount` is an error. */
   #checkBlocks(): void {
-    const at = this.#blocks;
-    if (at < 0 || this.#count <= at + 1 || this.#isMissing(at)) return;
-    const blocks = parseInteger(this.#bytes, this.#from[at]!, this.#to[at]!);
-    for (let i = at + 1; i <= at + 2 && i < this.#count; i++) {
+    const countIndex = this.#blockCountIndex;
+    if (countIndex < 0 || this.#fieldCount <= countIndex + 1 || this.#isMissing(countIndex)) return;
+    const blockCount = parseInteger(this.#bytes, this.#from[countIndex]!, this.#to[countIndex]!);
+    for (let i = countIndex + 1; i <= countIndex + 2 && i < this.#fieldCount; i++) {
       if (this.#isMissing(i)) continue;
-      const items = this.#itemsOf(i);
-      if (blocks >= 0 && items !== blocks)
+      const itemCount = this.#countItems(i);
+      if (blockCount >= 0 && itemCount !== blockCount)
         this.#context.rejectUnlessLenient(
           codes.invalidValue,
           this.#columns[i]!.name,
-          `${items} items, blockCount is ${blocks}`,
+          `${itemCount} items, blockCount is ${blockCount}`,
         );
     }
   }
 
-  #itemsOf(i: number): number {
-    let [items, to] = [1, this.#to[i]!];
+  #countItems(i: number): number {
+    let [itemCount, to] = [1, this.#to[i]!];
     if (this.#bytes[to - 1] === 44) to--;
-    for (let at = this.#from[i]!; at < to; at++) if (this.#bytes[at] === 44) items++;
-    return items;
+    for (let at = this.#from[i]!; at < to; at++) if (this.#bytes[at] === 44) itemCount++;
+    return itemCount;
   }
 
   /** Returns whether a value is missing: `.` or the empty text. */
@@ -294,15 +312,15 @@ export class BedParser {
     return size === 0 || (size === 1 && this.#bytes[from] === 46);
   }
 
-  #fault(i: number, problem: string): void {
+  #reportFault(i: number, problem: string): void {
     this.#context.rejectUnlessLenient(
       codes.invalidValue,
       this.#columns[i]!.name,
-      `"${this.#show(i)}" ${problem}`,
+      `"${this.#fieldText(i)}" ${problem}`,
     );
   }
 
-  #show(i: number): string {
+  #fieldText(i: number): string {
     return latin1Text(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 
@@ -313,31 +331,31 @@ export class BedParser {
   #addColumns(): void {
     if (this.#columns.length === 0 && this.#coordinates !== null)
       this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);
-    for (let i = this.#columns.length; i < this.#count && i < budgets.columnsPerImport; i++) {
-      const { name, reading } = this.#fields[i] ?? {
+    for (let i = this.#columns.length; i < this.#fieldCount && i < budgets.columnsPerImport; i++) {
+      const { name, kind } = this.#fields[i] ?? {
         name: `field_${i + 1}`,
-        reading: FieldKind.Text,
+        kind: FieldKind.Text,
       };
-      const [type, isList] = [storedTypes[reading], reading === FieldKind.Positions];
-      const existingColumn = this.#existing.get(name);
+      const [type, isList] = [storedTypes[kind], kind === FieldKind.IntegerList];
+      const existingColumn = this.#existingColumns.get(name);
       const physical = existingColumn?.physical ?? this.#physicalNames.add(name);
       const column = overlayColumn({ name, physical, type, isList }, existingColumn);
-      this.#columns.push(this.#columnOf(column));
+      this.#columns.push(this.#makeColumn(column));
       this.#out.addBuilder(name, this.#columns[i]!);
     }
   }
 
-  #columnOf(column: Column): ValueColumn {
+  #makeColumn(column: Column): ValueColumn {
     return typedColumn(column, column.name, 0, this.#context);
   }
 }
 
 /** Returns whether a line is blank, a comment, or a `track` or `browser` line. */
 function isCommentOrTrackLine(bytes: Uint8Array, from: number, to: number): boolean {
-  const first = bytes[from]!;
-  if (first === 35) return true;
-  if (first === 116 && startsWithWord(bytes, from, to, trackWord)) return true;
-  if (first === 98 && startsWithWord(bytes, from, to, browserWord)) return true;
+  const firstByte = bytes[from]!;
+  if (firstByte === 35) return true;
+  if (firstByte === 116 && startsWithWord(bytes, from, to, trackWord)) return true;
+  if (firstByte === 98 && startsWithWord(bytes, from, to, browserWord)) return true;
   let at = from;
   while (at < to && (bytes[at] === 32 || bytes[at] === 9)) at++;
   return at === to;
@@ -352,9 +370,9 @@ function startsWithWord(bytes: Uint8Array, from: number, to: number, word: Uint8
 }
 
 function doubleCapacity(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const bigger = new Int32Array(list.length * 2);
-  bigger.set(list);
-  return bigger;
+  const doubledList = new Int32Array(list.length * 2);
+  doubledList.set(list);
+  return doubledList;
 }
 
 const encoder = new TextEncoder();

@@ -46,7 +46,7 @@ export class CellColumn extends ColumnBuilder {
   #missingStarts: Int32Array | null = null;
   missingCount = 0;
   /** The numbers of NaN and of infinite cells, and the line of the first of each. */
-  readonly #nonFinite = { nans: 0, nanLine: 0, infinities: 0, infinityLine: 0 };
+  readonly #nonFiniteCounts = { nans: 0, nanLine: 0, infinities: 0, infinityLine: 0 };
   // The builders are created on first use, because a file may have thousands of columns.
   #numbers: DoubleBuilder | null = null;
   #strings: Utf8Builder | null = null;
@@ -60,11 +60,11 @@ export class CellColumn extends ColumnBuilder {
   }
 
   get numbers(): DoubleBuilder {
-    return (this.#numbers ??= new DoubleBuilder(this.#as('double')));
+    return (this.#numbers ??= new DoubleBuilder(this.#columnOfType('double')));
   }
 
   get strings(): Utf8Builder {
-    return (this.#strings ??= new Utf8Builder(this.#as('string')));
+    return (this.#strings ??= new Utf8Builder(this.#columnOfType('string')));
   }
 
   get hasNumbers(): boolean {
@@ -103,9 +103,9 @@ export class CellColumn extends ColumnBuilder {
 
   /** Counts a NaN or infinite cell, which is null if the column holds numbers. */
   countNonFinite(kind: NonNumberKind.NaN | NonNumberKind.Infinite, line: number): void {
-    const found = this.#nonFinite;
-    if (kind === NonNumberKind.NaN && found.nans++ === 0) found.nanLine = line;
-    if (kind === NonNumberKind.Infinite && found.infinities++ === 0) found.infinityLine = line;
+    const counts = this.#nonFiniteCounts;
+    if (kind === NonNumberKind.NaN && counts.nans++ === 0) counts.nanLine = line;
+    if (kind === NonNumberKind.Infinite && counts.infinities++ === 0) counts.infinityLine = line;
   }
 
   /**
@@ -114,7 +114,7 @@ export class CellColumn extends ColumnBuilder {
    */
   warnOfNonFinite(report: Report): void {
     if (this.isText) return;
-    const { nans, nanLine, infinities, infinityLine } = this.#nonFinite;
+    const { nans, nanLine, infinities, infinityLine } = this.#nonFiniteCounts;
     for (let i = 0; i < nans; i++)
       report.warn(nanLine, codes.nan, this.name, nullStoredWarning(NonNumberKind.NaN));
     for (let i = 0; i < infinities; i++)
@@ -133,16 +133,16 @@ export class CellColumn extends ColumnBuilder {
   detectLongColumn(textAt: (start: number) => string, report: Report): void {
     if (!this.hasNumbers || this.isText) return;
     const { values } = this.numbers;
-    let hasLarge = false;
+    let hasUnsafeInteger = false;
     for (let row = 0; row < values.length; row++) {
       const value = values[row]!;
       if (!Number.isInteger(value)) return;
-      if (!Number.isSafeInteger(value)) hasLarge = true;
+      if (!Number.isSafeInteger(value)) hasUnsafeInteger = true;
     }
     this.areAllIntegers = true;
-    if (!hasLarge) return;
+    if (!hasUnsafeInteger) return;
     const starts = this.cellStarts(values.length);
-    let first: string | undefined;
+    let firstRoundedText: string | undefined;
     for (let row = 0; row < values.length; row++) {
       if (Number.isSafeInteger(values[row]!)) continue;
       const text = textAt(starts[row]!);
@@ -150,26 +150,35 @@ export class CellColumn extends ColumnBuilder {
         this.areAllIntegers = false;
         return;
       }
-      if (BigInt(values[row]!) !== BigInt(text)) first ??= text;
+      if (BigInt(values[row]!) !== BigInt(text)) firstRoundedText ??= text;
     }
-    if (first === undefined) return;
+    if (firstRoundedText === undefined) return;
     this.isExactInDoubles = false;
-    const message = `${first} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
+    const message = `${firstRoundedText} is a whole number that a double cannot hold: a field of whole numbers becomes a long`;
     report.warnOfType(codes.invalidValue, this.name, message);
   }
 
   column(): Column {
     const { isList } = this;
     if (!this.isText && !this.hasNumbers)
-      return { ...this.#as('string'), isList, seen: this.missingCount > 0 ? 'missing' : 'null' };
-    const text = this.hasLongText ? 'text' : 'string';
+      return {
+        ...this.#columnOfType('string'),
+        isList,
+        seen: this.missingCount > 0 ? 'missing' : 'null',
+      };
+    const textType = this.hasLongText ? 'text' : 'string';
     if (!this.isText && this.areAllIntegers) {
       return this.isExactInDoubles
-        ? { ...this.#as('double'), isList, isWhole: true, ...(isList && { seen: 'mixed' }) }
-        : { ...this.#as('long'), isList, seen: 'mixed' };
+        ? {
+            ...this.#columnOfType('double'),
+            isList,
+            isWhole: true,
+            ...(isList && { seen: 'mixed' }),
+          }
+        : { ...this.#columnOfType('long'), isList, seen: 'mixed' };
     }
-    const found = this.#as(this.isText ? text : 'double');
-    return isList ? { ...found, isList, seen: 'mixed' } : found;
+    const inferredColumn = this.#columnOfType(this.isText ? textType : 'double');
+    return isList ? { ...inferredColumn, isList, seen: 'mixed' } : inferredColumn;
   }
 
   appendNull(): void {
@@ -195,7 +204,7 @@ export class CellColumn extends ColumnBuilder {
       if (buffer !== null) releaseBuffer(buffer);
   }
 
-  #as(type: StoredType): Column {
+  #columnOfType(type: StoredType): Column {
     return { name: this.name, physical: this.#physical, type, isList: false };
   }
 }

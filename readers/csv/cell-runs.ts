@@ -17,18 +17,18 @@ export function acceptsRuns(builder: ValueColumn['builder']): boolean {
  * its cells in the run are empty.
  */
 export function numbersOfRun(
-  plain: FastRowScanner,
+  scanner: FastRowScanner,
   k: number,
   count: number,
   column: CellColumn,
 ): DoubleBuilder | null {
-  if (column.isText || (!column.hasNumbers && isRunEmpty(plain, k, count))) return null;
+  if (column.isText || (!column.hasNumbers && isRunEmpty(scanner, k, count))) return null;
   return column.numbers;
 }
 
 /** Appends the cells to a column whose type is inferred. If they are numbers, `parseRunNumbers` has parsed them into its builder. */
 export function appendRun(
-  plain: FastRowScanner,
+  scanner: FastRowScanner,
   k: number,
   row: number,
   count: number,
@@ -36,15 +36,15 @@ export function appendRun(
   quote: string,
 ): void {
   if (!column.isText) {
-    if (!column.hasNumbers && isRunEmpty(plain, k, count)) return;
+    if (!column.hasNumbers && isRunEmpty(scanner, k, count)) return;
     const { numbers } = column;
-    const nulls = numbers.nullCount;
+    const nullsBefore = numbers.nullCount;
     numbers.commitRun(count);
-    recordCellStarts(plain, k, count, column.cellStarts(row + count), row, quote);
-    if (numbers.nullCount > nulls) recordMissingCells(plain, k, count, column, row);
+    recordCellStarts(scanner, k, count, column.cellStarts(row + count), row, quote);
+    if (numbers.nullCount > nullsBefore) recordMissingCells(scanner, k, count, column, row);
     return;
   }
-  appendRunStrings(plain, k, row, count, column.strings);
+  appendRunStrings(scanner, k, row, count, column.strings);
 }
 
 /** Returns whether all cells of a column are empty in a run. */
@@ -67,17 +67,17 @@ export function parseRunNumbers(
   k: number,
   count: number,
   into: Float64Array,
-  nulls: NullTexts,
+  nullTexts: NullTexts,
 ): number {
-  const first = k * maxRows;
+  const firstCell = k * maxRows;
   for (let i = 0; i < count; i++) {
-    const start = from[first + i]!;
-    const end = to[first + i]!;
+    const start = from[firstCell + i]!;
+    const end = to[firstCell + i]!;
     const value = start === end ? NaN : parseNumber(bytes, start, end);
     if (
       value !== value &&
       start !== end &&
-      nulls.nonNumberKindOf(bytes, start, end) !== NonNumberKind.Null
+      nullTexts.nonNumberKindOf(bytes, start, end) !== NonNumberKind.Null
     )
       return i;
     into[i] = value;
@@ -87,13 +87,13 @@ export function parseRunNumbers(
 
 /** Appends the texts of the cells of a column. */
 export function appendRunStrings(
-  plain: FastRowScanner,
+  scanner: FastRowScanner,
   k: number,
   row: number,
   count: number,
   into: Utf8Builder,
 ): void {
-  const { window, maxRows } = plain;
+  const { window, maxRows } = scanner;
   into.padTo(row);
   const size = window.gather(k * maxRows, count);
   into.appendRun(window.gatheredBytes, size, window.gatheredEnds, count);
@@ -110,8 +110,8 @@ function recordMissingCells(
   const { numbers } = column;
   const starts = column.cellStarts(row + count);
   for (let i = 0; i < count; i++) {
-    const cell = k * maxRows + i;
-    if (from[cell] !== to[cell] && !numbers.isFilled(row + i))
+    const cellIndex = k * maxRows + i;
+    if (from[cellIndex] !== to[cellIndex] && !numbers.isFilled(row + i))
       column.addMissing(row + i, starts[row + i]!);
   }
 }
@@ -125,10 +125,10 @@ function recordCellStarts(
   row: number,
   quote: string,
 ): void {
-  const first = k * maxRows;
+  const firstCell = k * maxRows;
   const quoteByte = quote === '' ? -1 : quote.charCodeAt(0);
   for (let i = 0; i < count; i++) {
-    const start = from[first + i]!;
+    const start = from[firstCell + i]!;
     // The byte before an unquoted cell is a delimiter or a line end, if the cell is not the first, so a quote there belongs to the cell.
     starts[row + i] = windowOffset + start - (bytes[start - 1] === quoteByte ? 1 : 0);
   }

@@ -45,9 +45,9 @@ export class CellScanner {
   scanCell(at: number): number {
     const { bytes } = this;
     if (bytes[at] === this.#quoteByte && matchesBytes(bytes, at, this.#quote)) {
-      return this.#quoted(at + this.#quote.length);
+      return this.#scanQuotedCell(at + this.#quote.length);
     }
-    const end = this.#plainEnd(at);
+    const end = this.#findUnquotedEnd(at);
     this.cellSource = bytes;
     this.cellFrom = at;
     this.cellTo = end;
@@ -87,7 +87,7 @@ export class CellScanner {
     return this.bytes[at] === 13 && this.bytes[at + 1] === 10 ? at + 2 : at + 1;
   }
 
-  #plainEnd(at: number): number {
+  #findUnquotedEnd(at: number): number {
     const { bytes, delimiter } = this;
     const stops = this.#stops;
     let end = at;
@@ -100,17 +100,17 @@ export class CellScanner {
   }
 
   /** Scans the quoted cell whose text begins at `start`; returns the position after the cell. */
-  #quoted(start: number): number {
+  #scanQuotedCell(start: number): number {
     const { bytes } = this;
     const quote = this.#quote;
-    const openLine = this.line;
-    let hasDoubled = false;
+    const quoteLine = this.line;
+    let hasDoubledQuote = false;
     let at = start;
     for (; at < bytes.length; at++) {
       const c = bytes[at]!;
       if (c === this.#quoteByte && matchesBytes(bytes, at, quote)) {
         if (!matchesBytes(bytes, at + quote.length, quote)) break;
-        hasDoubled = true;
+        hasDoubledQuote = true;
         at += 2 * quote.length - 1;
       } else if (c === 10 || (c === 13 && bytes[at + 1] !== 10)) this.line++;
     }
@@ -118,44 +118,44 @@ export class CellScanner {
     this.cellFrom = start;
     this.cellTo = Math.min(at, bytes.length);
     if (at >= bytes.length) {
-      this.unclosedQuoteLine = openLine;
+      this.unclosedQuoteLine = quoteLine;
       return bytes.length;
     }
-    const afterQuote = at + quote.length;
-    const end = this.#plainEnd(afterQuote);
-    if (hasDoubled || end > afterQuote) this.#copy(start, at, afterQuote, end);
+    const quoteEnd = at + quote.length;
+    const end = this.#findUnquotedEnd(quoteEnd);
+    if (hasDoubledQuote || end > quoteEnd) this.#copyCell(start, at, quoteEnd, end);
     return end;
   }
 
   /** Copies the text of a cell: the quoted part with doubled quotes replaced by single ones, and the text after the closing quote. */
-  #copy(start: number, close: number, afterQuote: number, end: number): void {
+  #copyCell(start: number, closeAt: number, quoteEnd: number, end: number): void {
     const { bytes } = this;
     const quote = this.#quote;
-    const copy = new Uint8Array(end - start);
+    const copiedBytes = new Uint8Array(end - start);
     let length = 0;
-    for (let at = start; at < close; at++) {
-      copy[length++] = bytes[at]!;
+    for (let at = start; at < closeAt; at++) {
+      copiedBytes[length++] = bytes[at]!;
       if (bytes[at] !== this.#quoteByte || !matchesBytes(bytes, at, quote)) continue;
-      for (let i = 1; i < quote.length; i++) copy[length++] = quote[i]!;
+      for (let i = 1; i < quote.length; i++) copiedBytes[length++] = quote[i]!;
       at += 2 * quote.length - 1;
     }
-    copy.set(bytes.subarray(afterQuote, end), length);
-    this.cellSource = copy;
+    copiedBytes.set(bytes.subarray(quoteEnd, end), length);
+    this.cellSource = copiedBytes;
     this.cellFrom = 0;
-    this.cellTo = length + end - afterQuote;
+    this.cellTo = length + end - quoteEnd;
   }
 }
 
-/** Returns whether `bytes` contains `wanted` at position `at`. */
-export function matchesBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
-  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+/** Returns whether `bytes` contains `pattern` at position `at`. */
+export function matchesBytes(bytes: Uint8Array, at: number, pattern: Uint8Array): boolean {
+  for (let i = 0; i < pattern.length; i++) if (bytes[at + i] !== pattern[i]) return false;
   return true;
 }
 
 function withLineEnd(text: Uint8Array): Uint8Array {
-  const last = text.at(-1);
+  const lastByte = text.at(-1);
   // A Buffer has a different hidden class from a Uint8Array, so it is converted: with only one class, the loops stay monomorphic.
-  if (last === undefined || last === 10 || last === 13)
+  if (lastByte === undefined || lastByte === 10 || lastByte === 13)
     return new Uint8Array(text.buffer, text.byteOffset, text.length);
   const paddedText = new Uint8Array(text.length + 1);
   paddedText.set(text);

@@ -6,16 +6,16 @@ export function uniqueNames(
   names: readonly (string | null)[],
   others: ReadonlySet<string | null | undefined> = new Set(),
 ): (string | null)[] {
-  const all = new Set(names);
+  const allNames = new Set(names);
   const takenNames = new Set<string | null | undefined>(others);
   return names.map((name, i) => {
     if (name === null) return null;
     const wantedName = name === '' ? `column_${i}` : name;
-    let free = wantedName;
-    for (let n = 2; takenNames.has(free) || (free !== name && all.has(free)); n++)
-      free = `${wantedName}_${n}`;
-    takenNames.add(free);
-    return free;
+    let freeName = wantedName;
+    for (let n = 2; takenNames.has(freeName) || (freeName !== name && allNames.has(freeName)); n++)
+      freeName = `${wantedName}_${n}`;
+    takenNames.add(freeName);
+    return freeName;
   });
 }
 

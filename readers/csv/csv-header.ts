@@ -50,11 +50,11 @@ export async function readCsvHeader(
   source: HeaderSource,
   params: CsvParams,
 ): Promise<Header<CsvHeader>> {
-  for (let wanted = 64 << 10; ; wanted *= 4) {
-    const { bytes, isWhole } = await source.firstBytes(wanted);
+  for (let wantedBytes = 64 << 10; ; wantedBytes *= 4) {
+    const { bytes, isWhole } = await source.firstBytes(wantedBytes);
     rejectOtherFormats(source.name, bytes);
-    const found = detectDelimiter(source.name, bytes, isWhole, params);
-    const header = new CsvHeaderDetector(source.name, bytes, isWhole, found).detectHeader();
+    const format = detectDelimiter(source.name, bytes, isWhole, params);
+    const header = new CsvHeaderDetector(source.name, bytes, isWhole, format).detectHeader();
     if (header !== undefined) return header;
     if (bytes.length > budgets.lineBytes)
       throw new InputError(
@@ -73,89 +73,99 @@ interface HeaderRow {
   readonly next: number;
   readonly linesBefore: number;
   /** The line of a quote that is not closed; 0 if there is none. */
-  readonly openedOnLine: number;
+  readonly unclosedQuoteLine: number;
   /** Whether a cell is not valid UTF-8, so that it had to be decoded in another way. */
-  readonly isDecoded?: boolean;
+  readonly hasInvalidUtf8?: boolean;
 }
 
 class CsvHeaderDetector {
   readonly #name: string;
   readonly #bytes: Uint8Array;
   readonly #isWhole: boolean;
-  readonly #params: DetectedCsvFormat;
-  readonly #nulls: NullTexts;
+  readonly #format: DetectedCsvFormat;
+  readonly #nullTexts: NullTexts;
   /** The last comment before the first row, split into cells. */
   #lastComment: HeaderRow | undefined;
   /** The comments before the first row, up to a limit. */
   readonly #comments: string[] = [];
 
-  constructor(name: string, bytes: Uint8Array, isWhole: boolean, params: DetectedCsvFormat) {
+  constructor(name: string, bytes: Uint8Array, isWhole: boolean, format: DetectedCsvFormat) {
     this.#name = name;
     this.#bytes = bytes;
     this.#isWhole = isWhole;
-    this.#params = params;
-    this.#nulls = new NullTexts(params.nullTexts);
+    this.#format = format;
+    this.#nullTexts = new NullTexts(format.nullTexts);
   }
 
   /** Returns the header; undefined if more bytes are needed. */
   detectHeader(): Header<CsvHeader> | undefined {
-    const { header, names } = this.#params;
-    const headerRow = header === 'infer' ? (names === null ? 0 : null) : header;
-    const rows = this.#rows();
-    let namedRow: HeaderRow | undefined;
-    const rowsToHeader = headerRow === null ? 0 : headerRow + 1;
+    const { header, names } = this.#format;
+    const headerRowIndex = header === 'infer' ? (names === null ? 0 : null) : header;
+    const rows = this.#readRows();
+    let rowOfNames: HeaderRow | undefined;
+    const rowsToHeader = headerRowIndex === null ? 0 : headerRowIndex + 1;
     for (let i = 0; i < rowsToHeader; i++) {
       const { value, done } = rows.next();
       if (done) {
         if (!this.#isWhole) return undefined;
-        return i > 0 ? this.#noSuchRow(rowsToHeader - 1, i) : this.#empty();
+        return i > 0 ? this.#refuseMissingRow(rowsToHeader - 1, i) : this.#createEmptyHeader();
       }
-      if (value.openedOnLine > 0)
-        throw new InputError({ file: this.#name, line: value.openedOnLine }, unclosedQuoteMessage);
-      namedRow = value;
+      if (value.unclosedQuoteLine > 0)
+        throw new InputError(
+          { file: this.#name, line: value.unclosedQuoteLine },
+          unclosedQuoteMessage,
+        );
+      rowOfNames = value;
     }
-    const sample: HeaderRow[] = [];
-    for (const row of rows) if (sample.push(row) === maxSampledRows) break;
-    if (header === 'infer' && namedRow !== undefined && this.#isNamedByComment(namedRow, sample)) {
-      sample.unshift(namedRow);
-      namedRow = this.#lastComment!;
+    const sampledRows: HeaderRow[] = [];
+    for (const row of rows) if (sampledRows.push(row) === maxSampledRows) break;
+    if (
+      header === 'infer' &&
+      rowOfNames !== undefined &&
+      this.#isNamedByComment(rowOfNames, sampledRows)
+    ) {
+      sampledRows.unshift(rowOfNames);
+      rowOfNames = this.#lastComment!;
     }
-    const first = sample[0] ?? namedRow;
-    if (sample.length === 0 && !this.#isWhole) return undefined;
-    if (first === undefined) return this.#empty();
-    const columns = this.#columns(namedRow, first, sample);
-    const maf = this.#maf(columns, sample);
-    const madeColumns = maf === null ? [] : [maf.header.variant];
-    if (maf?.header.hasCoordinates) madeColumns.unshift('genomic_coordinates');
+    const firstRow = sampledRows[0] ?? rowOfNames;
+    if (sampledRows.length === 0 && !this.#isWhole) return undefined;
+    if (firstRow === undefined) return this.#createEmptyHeader();
+    const columns = this.#detectColumns(rowOfNames, firstRow, sampledRows);
+    const maf = this.#detectMaf(columns, sampledRows);
+    const derivedNames = maf === null ? [] : [maf.header.variant];
+    if (maf?.header.hasCoordinates) derivedNames.unshift('genomic_coordinates');
     return {
       header: {
         columns,
-        bodyLine: namedRow?.linesBefore ?? 0,
-        delimiter: this.#params.delimiter,
+        bodyLine: rowOfNames?.linesBefore ?? 0,
+        delimiter: this.#format.delimiter,
         maf: maf?.header ?? null,
       },
-      bodyOffset: namedRow?.next ?? 0,
-      bodyLine: namedRow?.linesBefore ?? 0,
+      bodyOffset: rowOfNames?.next ?? 0,
+      bodyLine: rowOfNames?.linesBefore ?? 0,
       fields: columns
         .filter((column) => column !== null && !reservedNames.includes(column.name))
         .map((column) => column!.name)
-        .concat(madeColumns)
+        .concat(derivedNames)
         .map((name, ordering) => {
           const isVariant = name === maf?.header.variant;
           return { name, path: [name], ordering, ...(isVariant && { entityType: 'variant' }) };
         }),
       genomeBuild: maf?.build ?? null,
-      warnings: [...this.#warnings(namedRow, columns), ...(maf?.warnings ?? [])],
+      warnings: [...this.#collectWarnings(rowOfNames, columns), ...(maf?.warnings ?? [])],
       reserved: columns.flatMap((column) =>
         column !== null && reservedNames.includes(column.name) ? [column.name] : [],
       ),
     };
   }
 
-  #maf(columns: readonly (CsvColumn | null)[], sample: readonly HeaderRow[]): DetectedMaf | null {
-    const { usesKnownSources, build } = this.#params;
+  #detectMaf(
+    columns: readonly (CsvColumn | null)[],
+    sampledRows: readonly HeaderRow[],
+  ): DetectedMaf | null {
+    const { usesKnownSources, build } = this.#format;
     if (!usesKnownSources) return null;
-    const rows = sample.map(({ cells }) => cells);
+    const rows = sampledRows.map(({ cells }) => cells);
     return detectMaf(
       columns.map((column) => column?.name ?? null),
       rows,
@@ -171,72 +181,87 @@ class CsvHeaderDetector {
    */
   #isNamedByComment({ cells }: HeaderRow, rows: readonly HeaderRow[]): boolean {
     const names = this.#lastComment?.cells ?? [];
-    if (!this.#params.mayNameColumns || names.length < 2) return false;
+    if (!this.#format.mayNameColumns || names.length < 2) return false;
     if (new Set(names).size < names.length || names.some((name) => name.trim() === ''))
       return false;
-    const isTabbed = this.#params.delimiter === '\t';
+    const isTabbed = this.#format.delimiter === '\t';
     if (names.length === cells.length) return isTabbed || !/^\s/.test(names[0]!);
     const widths = new Set([cells.length, ...rows.map((row) => row.cells.length)]);
     const widest = Math.max(...widths);
     return isTabbed && widths.size > 1 && widest <= names.length && 2 * widest > names.length;
   }
 
-  #columns(
-    named: HeaderRow | undefined,
-    first: HeaderRow,
-    sample: readonly HeaderRow[],
+  #detectColumns(
+    rowOfNames: HeaderRow | undefined,
+    firstRow: HeaderRow,
+    sampledRows: readonly HeaderRow[],
   ): (CsvColumn | null)[] {
-    const { names, skippedColumns } = this.#params;
-    const width = first.cells.length;
+    const { names, skippedColumns } = this.#format;
+    const width = firstRow.cells.length;
     // The number of names given by the request is compared with the first row of data, not with the header row that they replace.
     if (names !== null && names.length !== width)
       throw new InputError(
-        { file: this.#name, line: first.line },
+        { file: this.#name, line: firstRow.line },
         `reader_params.headercols has ${names.length} names, the row has ${width} cells: give one name for each`,
       );
-    const named0 =
+    const givenNames =
       names ??
-      named?.cells.map((name, i) => (i === 0 && named === this.#lastComment ? name.trim() : name));
-    const wantedNames = withSurplusColumns(named0 ?? first.cells.map(() => ''), sample);
+      rowOfNames?.cells.map((name, i) =>
+        i === 0 && rowOfNames === this.#lastComment ? name.trim() : name,
+      );
+    const wantedNames = withSurplusColumns(givenNames ?? firstRow.cells.map(() => ''), sampledRows);
     if (wantedNames.length > budgets.columnsPerImport)
       throw new AppError(
         'budget',
         `${this.#name}: the file has ${wantedNames.length} columns, and ${budgets.columnsPerImport} are the most that an import may have: ${fewerColumnsAdvice}`,
       );
-    const skipped = new Set(skippedColumns);
-    const free = uniqueNames(wantedNames.map((name, i) => (skipped.has(i) ? null : name)));
-    if (free.every((name) => name === null))
-      throw invalidError('reader_params', `skipcols: none of the ${free.length} columns is left`);
+    const skippedIndices = new Set(skippedColumns);
+    const uniqueColumnNames = uniqueNames(
+      wantedNames.map((name, i) => (skippedIndices.has(i) ? null : name)),
+    );
+    if (uniqueColumnNames.every((name) => name === null))
+      throw invalidError(
+        'reader_params',
+        `skipcols: none of the ${uniqueColumnNames.length} columns is left`,
+      );
     const isText = (cell: string) => {
       if (cell === '' || isNumber(cell)) return false;
       const bytes = encoder.encode(cell);
-      return this.#nulls.nonNumberKindOf(bytes, 0, bytes.length) === NonNumberKind.Text;
+      return this.#nullTexts.nonNumberKindOf(bytes, 0, bytes.length) === NonNumberKind.Text;
     };
-    const hasText = (i: number) =>
+    const holdsText = (i: number) =>
       holdsChromosomes(
-        free[i]!,
-        sample.map(({ cells }) => cells[i] ?? ''),
-      ) || sample.some(({ cells }) => cells.length <= free.length && isText(cells[i] ?? ''));
-    return free.map((name, i) => (name === null ? null : { name, holdsText: hasText(i) }));
+        uniqueColumnNames[i]!,
+        sampledRows.map(({ cells }) => cells[i] ?? ''),
+      ) ||
+      sampledRows.some(
+        ({ cells }) => cells.length <= uniqueColumnNames.length && isText(cells[i] ?? ''),
+      );
+    return uniqueColumnNames.map((name, i) =>
+      name === null ? null : { name, holdsText: holdsText(i) },
+    );
   }
 
   /**
    * Returns the number of cells of each of the first rows; 0 for a row with a quote inside a cell, because quoted cells look like this when
    * they are split at the wrong delimiter.
    */
-  rowWidths(most: number): readonly number[] {
+  rowWidths(maxRows: number): readonly number[] {
     const widths: number[] = [];
-    const { quote } = this.#params;
-    for (const { cells } of this.#rows()) {
+    const { quote } = this.#format;
+    for (const { cells } of this.#readRows()) {
       const isQuoted = quote !== '' && cells.some((cell) => cell.includes(quote));
-      if (widths.push(isQuoted ? 0 : cells.length) === most) break;
+      if (widths.push(isQuoted ? 0 : cells.length) === maxRows) break;
     }
     return widths;
   }
 
-  #warnings(named: HeaderRow | undefined, columns: readonly (CsvColumn | null)[]): string[] {
-    const warnings: string[] = [...this.#params.warnings];
-    const width = named?.cells.length ?? columns.length;
+  #collectWarnings(
+    rowOfNames: HeaderRow | undefined,
+    columns: readonly (CsvColumn | null)[],
+  ): string[] {
+    const warnings: string[] = [...this.#format.warnings];
+    const width = rowOfNames?.cells.length ?? columns.length;
     if (columns.length > width)
       warnings.push(
         `the rows have ${columns.length} cells and the header has ${width} names: the others are named by their positions, ${columns
@@ -244,23 +269,23 @@ class CsvHeaderDetector {
           .map((column) => column?.name)
           .join(', ')}`,
       );
-    if (named !== undefined && named === this.#lastComment)
-      warnings.push(`the names of the columns are those of the comment in line ${named.line}`);
-    if (named?.isDecoded === true)
-      warnings.push(`in the header, ${decodingWarning(named.cells.join(''))}`);
+    if (rowOfNames !== undefined && rowOfNames === this.#lastComment)
+      warnings.push(`the names of the columns are those of the comment in line ${rowOfNames.line}`);
+    if (rowOfNames?.hasInvalidUtf8 === true)
+      warnings.push(`in the header, ${decodingWarning(rowOfNames.cells.join(''))}`);
     return warnings;
   }
 
-  #noSuchRow(wanted: number, found: number): never {
+  #refuseMissingRow(headerRowIndex: number, rowCount: number): never {
     throw new InputError(
       { file: this.#name },
-      `reader_params.header is row ${wanted} (the first is 0), the file has ${found} ${found === 1 ? 'row' : 'rows'}`,
+      `reader_params.header is row ${headerRowIndex} (the first is 0), the file has ${rowCount} ${rowCount === 1 ? 'row' : 'rows'}`,
     );
   }
 
-  #empty(): Header<CsvHeader> {
+  #createEmptyHeader(): Header<CsvHeader> {
     return {
-      header: { columns: [], bodyLine: 0, delimiter: this.#params.delimiter, maf: null },
+      header: { columns: [], bodyLine: 0, delimiter: this.#format.delimiter, maf: null },
       bodyOffset: this.#bytes.length,
       bodyLine: 0,
       fields: [],
@@ -270,41 +295,41 @@ class CsvHeaderDetector {
   }
 
   /** Yields the complete rows among the bytes, without comments, blank lines and skipped lines. */
-  *#rows(): Generator<HeaderRow, void> {
+  *#readRows(): Generator<HeaderRow, void> {
     const bytes = this.#bytes;
-    const skipped = new Set(this.#params.skippedLines);
-    const scanner = new CellScanner(this.#params);
+    const skippedLineNumbers = new Set(this.#format.skippedLines);
+    const scanner = new CellScanner(this.#format);
     scanner.setText(bytes);
     let hasRows = false;
     for (let at = 0; at < bytes.length;) {
       const line = ++scanner.line;
       const isComment = scanner.isComment(at);
-      if (skipped.has(line - 1) || scanner.isLineEnd(at) || (isComment && hasRows)) {
+      if (skippedLineNumbers.has(line - 1) || scanner.isLineEnd(at) || (isComment && hasRows)) {
         at = scanner.afterLineEnd(scanner.findLineEnd(at));
         continue;
       }
       if (isComment) {
         const end = scanner.findLineEnd(at);
-        const text = decodeCell(bytes.subarray(at, end), this.#params.encoding);
+        const text = decodeCell(bytes.subarray(at, end), this.#format.encoding);
         const next = scanner.afterLineEnd(end);
         if (this.#comments.length < 1000) this.#comments.push(text);
         const cells = this.#cellsOfComment(text);
-        this.#lastComment = { cells, line, next, linesBefore: line, openedOnLine: 0 };
+        this.#lastComment = { cells, line, next, linesBefore: line, unclosedQuoteLine: 0 };
         at = next;
         continue;
       }
       const cells: string[] = [];
-      let isDecoded = false;
+      let hasInvalidUtf8 = false;
       let end = scanner.scanCell(at);
       for (; ; end = scanner.scanCell(scanner.afterDelimiter(end))) {
         const cell = scanner.cellSource.subarray(scanner.cellFrom, scanner.cellTo);
-        cells.push(decodeCell(cell, this.#params.encoding));
-        isDecoded ||= this.#params.encoding !== 'latin-1' && !isUtf8(cell);
+        cells.push(decodeCell(cell, this.#format.encoding));
+        hasInvalidUtf8 ||= this.#format.encoding !== 'latin-1' && !isUtf8(cell);
         if (!scanner.isDelimiter(end)) break;
       }
       const next = scanner.afterLineEnd(end);
       if (next >= bytes.length && !this.#isWhole) {
-        this.#checkOpen(scanner, at);
+        this.#checkUnclosedQuote(scanner, at);
         return;
       }
       const { unclosedQuoteLine, line: linesBefore } = scanner;
@@ -314,8 +339,8 @@ class CsvHeaderDetector {
         line,
         next: Math.min(next, bytes.length),
         linesBefore,
-        openedOnLine: unclosedQuoteLine,
-        isDecoded,
+        unclosedQuoteLine,
+        hasInvalidUtf8,
       };
       at = next;
     }
@@ -323,13 +348,13 @@ class CsvHeaderDetector {
 
   /** Returns the cells of a comment without the comment signs at its start; quotes have no meaning in a comment. */
   #cellsOfComment(line: string): readonly string[] {
-    const { comment, delimiter } = this.#params;
+    const { comment, delimiter } = this.#format;
     let text = line;
     while (text.startsWith(comment)) text = text.slice(comment.length);
     return text.split(delimiter);
   }
 
-  #checkOpen(scanner: CellScanner, rowStart: number): void {
+  #checkUnclosedQuote(scanner: CellScanner, rowStart: number): void {
     const line = scanner.unclosedQuoteLine;
     if (line === 0 || this.#bytes.length - rowStart <= budgets.textBytes) return;
     throw new InputError({ file: this.#name, line }, quoteTooLongMessage);
@@ -347,11 +372,14 @@ function isNumber(cell: string): boolean {
  */
 function withSurplusColumns(
   names: readonly string[],
-  sample: readonly HeaderRow[],
+  sampledRows: readonly HeaderRow[],
 ): readonly string[] {
-  const filledWidths = sample.map(({ cells }) => cells.findLastIndex((cell) => cell !== '') + 1);
+  const filledWidths = sampledRows.map(
+    ({ cells }) => cells.findLastIndex((cell) => cell !== '') + 1,
+  );
   const width = Math.max(names.length, ...filledWidths);
-  const isRegular = sample.length > 0 && sample.every(({ cells }) => cells.length >= width);
+  const isRegular =
+    sampledRows.length > 0 && sampledRows.every(({ cells }) => cells.length >= width);
   return isRegular ? [...names, ...Array.from({ length: width - names.length }, () => '')] : names;
 }
 
@@ -375,13 +403,16 @@ function detectDelimiter(
   isWhole: boolean,
   params: CsvParams,
 ): DetectedCsvFormat {
-  const { delimiter, usualDelimiter: usual, quote } = params;
-  const isSniffed = usual === ',' || /\.txt$/i.test(removeCompressionExtension(name));
-  if (delimiter !== null || !isSniffed)
-    return { ...params, delimiter: delimiter ?? usual, warnings: [] };
-  let best = { delimiter: usual, share: 0 };
-  const others = delimiterCandidates.filter((one) => one !== usual && one !== quote);
-  for (const candidate of [usual, ...others]) {
+  const { delimiter, usualDelimiter, quote } = params;
+  const allowsDetection =
+    usualDelimiter === ',' || /\.txt$/i.test(removeCompressionExtension(name));
+  if (delimiter !== null || !allowsDetection)
+    return { ...params, delimiter: delimiter ?? usualDelimiter, warnings: [] };
+  let best = { delimiter: usualDelimiter, share: 0 };
+  const otherCandidates = delimiterCandidates.filter(
+    (one) => one !== usualDelimiter && one !== quote,
+  );
+  for (const candidate of [usualDelimiter, ...otherCandidates]) {
     const format = { ...params, delimiter: candidate, warnings: [] };
     const detector = new CsvHeaderDetector(name, bytes, isWhole, format);
     const widths = detector.rowWidths(maxDelimiterSampleRows);
@@ -390,7 +421,8 @@ function detectDelimiter(
     const share = widths.filter((one) => one === width).length / widths.length;
     if (share > best.share) best = { delimiter: candidate, share };
   }
-  if (best.delimiter === usual) return { ...params, delimiter: usual, warnings: [] };
+  if (best.delimiter === usualDelimiter)
+    return { ...params, delimiter: usualDelimiter, warnings: [] };
   const warnings = [
     `cells are separated by ${JSON.stringify(best.delimiter)}, which the rows tell`,
   ];

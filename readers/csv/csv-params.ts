@@ -58,9 +58,9 @@ export const csvParameterHelp = {
 
 /** Parses `reader_params`; `usualDelimiter` is the default delimiter of the format. Throws `invalid('reader_params', …)`. */
 export function readCsvParams(input: JsonObject, usualDelimiter: string): CsvParams {
-  const isGiven = input['delimiter'] !== undefined && input['delimiter'] !== null;
+  const hasDelimiter = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {
-    delimiter: isGiven ? readCharacterParam(input, 'delimiter', usualDelimiter) : null,
+    delimiter: hasDelimiter ? readCharacterParam(input, 'delimiter', usualDelimiter) : null,
     usualDelimiter,
     quote: input['quotechar'] === '' ? '' : readCharacterParam(input, 'quotechar', '"'),
     header: readHeaderParam(input['header']),
@@ -114,8 +114,9 @@ export function readEncodingParam(input: JsonObject): DeclaredEncoding {
   const name = typeof value === 'string' ? value.toLowerCase().replace('_', '-') : '';
   if (/^utf-?8$/.test(name)) return 'utf-8';
   if (/^(?:latin-?1|iso-8859-1|windows-1252|cp1252)$/.test(name)) return 'latin-1';
-  const utf16 = /^utf-?16(?:-?(le|be))?$/.exec(name);
-  if (utf16 !== null) return utf16[1] === undefined ? 'utf-16' : `utf-16${utf16[1] as 'le' | 'be'}`;
+  const utf16Match = /^utf-?16(?:-?(le|be))?$/.exec(name);
+  if (utf16Match !== null)
+    return utf16Match[1] === undefined ? 'utf-16' : `utf-16${utf16Match[1] as 'le' | 'be'}`;
   throw wrongParamError('encoding', 'expected utf-8, latin-1, utf-16, utf-16le or utf-16be', value);
 }
 
@@ -141,13 +142,13 @@ function readCommentParam(value: unknown): string {
 
 function readNumberListParam(input: JsonObject, name: string): readonly number[] {
   const value = input[name] ?? [];
-  const isFine = (one: unknown): boolean => Number.isSafeInteger(one) && Number(one) >= 0;
-  if (!Array.isArray(value) || !value.every(isFine))
+  const isNumberFromZero = (one: unknown): boolean => Number.isSafeInteger(one) && Number(one) >= 0;
+  if (!Array.isArray(value) || !value.every(isNumberFromZero))
     throw wrongParamError(name, 'expected a list of numbers from 0', value);
   return [...new Set(value as number[])].sort((a, b) => a - b);
 }
 
-function wrongParamError(name: string, what: string, value: unknown): Error {
-  const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
-  return invalidError('reader_params', `${name}: ${what}, found ${found}`);
+function wrongParamError(name: string, problem: string, value: unknown): Error {
+  const valueText = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
+  return invalidError('reader_params', `${name}: ${problem}, found ${valueText}`);
 }

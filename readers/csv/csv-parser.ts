@@ -35,120 +35,122 @@ import { codes, listOfOneWarning } from '../../engine/ingest/validation-codes.js
  * appended one by one, cell by cell. No object is created per row.
  */
 export class CsvParser extends CellScanner {
-  readonly #params: CsvFormat;
-  readonly #nulls: NullTexts;
+  readonly #format: CsvFormat;
+  readonly #nullTexts: NullTexts;
   readonly #out: BatchBuilder;
   readonly #report: Report;
   readonly #context: RecordContext;
-  // The column for each cell of a row: one whose type is inferred (`#inferred`), one of the dataset (`#declared`), or none if the cell is
-  // not read.
-  readonly #inferred: (CellColumn | undefined)[] = [];
-  readonly #declared: (ValueColumn | undefined)[] = [];
+  // The column for each cell of a row: one whose type is inferred (`#inferredColumns`), one of the dataset (`#declaredColumns`), or none if
+  // the cell is not read.
+  readonly #inferredColumns: (CellColumn | undefined)[] = [];
+  readonly #declaredColumns: (ValueColumn | undefined)[] = [];
   /** The dataset's columns of numbers. */
-  readonly #declaredNumbers = new Map<ValueColumn, Column>();
-  readonly #existing: ReadonlyMap<string, Column>;
-  readonly #objects: CellObjects;
+  readonly #declaredNumberColumns = new Map<ValueColumn, Column>();
+  readonly #existingColumns: ReadonlyMap<string, Column>;
+  readonly #cellObjects: CellObjects;
   readonly #physicalNames: PhysicalNames;
-  readonly #names: ReadonlySet<string | undefined>;
+  readonly #fileColumnNames: ReadonlySet<string | undefined>;
+  /** Number of columns of the header; `#keyCount` is the number of those that are read. */
   readonly #width: number;
-  readonly #keys: number;
-  readonly #maxText: number;
+  readonly #keyCount: number;
+  readonly #maxTextBytes: number;
   readonly #maf: MafRowBuilder | null;
-  #isDamaged = false;
+  #needsDecoding = false;
 
   constructor(
     header: CsvHeader,
-    params: CsvFormat,
+    format: CsvFormat,
     out: BatchBuilder,
     report: Report,
-    existing: Columns,
+    existingColumns: Columns,
   ) {
-    super(params);
-    this.#params = params;
-    this.#nulls = new NullTexts(params.nullTexts);
+    super(format);
+    this.#format = format;
+    this.#nullTexts = new NullTexts(format.nullTexts);
     this.#out = out;
     this.#report = report;
     this.#context = new RecordContext(report);
     this.#width = header.columns.length;
-    this.#keys = header.columns.filter((column) => column !== null).length;
-    this.#maxText = report.isDisabled ? budgets.textBytes : budgets.stringBytes;
-    this.#existing = new Map(existing.map((column) => [column.name, column]));
+    this.#keyCount = header.columns.filter((column) => column !== null).length;
+    this.#maxTextBytes = report.isDisabled ? budgets.textBytes : budgets.stringBytes;
+    this.#existingColumns = new Map(existingColumns.map((column) => [column.name, column]));
     this.#physicalNames = new PhysicalNames(
-      existing.map((column) => column.physical),
+      existingColumns.map((column) => column.physical),
       true,
     );
-    this.#names = new Set(header.columns.map((column) => column?.name));
-    this.#objects = new CellObjects(existing, this.#names, out);
-    const unread = reservedNames.filter((name) => !this.#existing.has(name));
+    this.#fileColumnNames = new Set(header.columns.map((column) => column?.name));
+    this.#cellObjects = new CellObjects(existingColumns, this.#fileColumnNames, out);
+    const unreadNames = reservedNames.filter((name) => !this.#existingColumns.has(name));
     for (const [k, column] of header.columns.entries())
-      if (column !== null && !unread.includes(column.name)) this.#addColumn(k, column);
-    this.#maf = header.maf && new MafRowBuilder(this.#objects.mafHeader(header.maf), (column) => this.#addDerived(column)); // prettier-ignore
+      if (column !== null && !unreadNames.includes(column.name)) this.#addColumn(k, column);
+    this.#maf = header.maf && new MafRowBuilder(this.#cellObjects.mafHeader(header.maf), (column) => this.#addDerived(column)); // prettier-ignore
   }
 
   /** Adds a column that is derived from several cells. */
-  #addDerived(derived: Column): ValueColumn {
-    const knownColumn = this.#existing.get(derived.name);
-    const physical = knownColumn?.physical ?? this.#physicalNames.add(derived.name);
-    return this.#add(overlayColumn({ ...derived, physical }, knownColumn), []);
+  #addDerived(derivedColumn: Column): ValueColumn {
+    const knownColumn = this.#existingColumns.get(derivedColumn.name);
+    const physical = knownColumn?.physical ?? this.#physicalNames.add(derivedColumn.name);
+    return this.#createColumn(overlayColumn({ ...derivedColumn, physical }, knownColumn), []);
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
-    const ownColumn = this.#existing.get(name);
-    const path = ownColumn ? [ownColumn] : this.#objects.memberPath(name);
-    const found = path.at(-1);
-    const knownColumn = path.length > 1 && hasOpenType(found) ? undefined : found;
+    const ownColumn = this.#existingColumns.get(name);
+    const path = ownColumn ? [ownColumn] : this.#cellObjects.memberPath(name);
+    const existingColumn = path.at(-1);
+    const knownColumn = path.length > 1 && hasOpenType(existingColumn) ? undefined : existingColumn;
     if (!hasOpenType(knownColumn)) {
       // A cell holds one value, even if the dataset has not determined yet whether the field is a list.
       const column = overlayColumn({ ...knownColumn, isList: false }, knownColumn);
-      this.#declare(k, column, path.slice(0, -1));
+      this.#addDeclaredColumn(k, column, path.slice(0, -1));
       return;
     }
     const isList = knownColumn?.open === 'type' && knownColumn.isList;
     const physical = knownColumn?.physical ?? this.#physicalNames.add(name);
-    this.#inferred[k] = new CellColumn({ name, physical, isText: holdsText, isList });
-    this.#out.addBuilder(name, this.#inferred[k]);
+    this.#inferredColumns[k] = new CellColumn({ name, physical, isText: holdsText, isList });
+    this.#out.addBuilder(name, this.#inferredColumns[k]);
   }
 
   /** Adds a column of strings, named by its position, for a cell beyond the header. */
-  #addSurplus(k: number): void {
+  #addSurplusColumn(k: number): void {
     if (k >= budgets.columnsPerImport) return;
-    const [name] = uniqueNames([`column_${k}`], this.#names);
+    const [name] = uniqueNames([`column_${k}`], this.#fileColumnNames);
     this.#addColumn(k, { name: name!, holdsText: true });
   }
 
-  #declare(k: number, column: Column, objects: Columns): void {
-    const values = this.#add(column, objects);
-    if (isNumeric(column.type)) this.#declaredNumbers.set(values, column);
-    this.#declared[k] = values;
+  #addDeclaredColumn(k: number, column: Column, objects: Columns): void {
+    const valueColumn = this.#createColumn(column, objects);
+    if (isNumeric(column.type)) this.#declaredNumberColumns.set(valueColumn, column);
+    this.#declaredColumns[k] = valueColumn;
   }
 
   /** Adds a column of the records, or of the innermost of `objects`. */
-  #add(column: Column, objects: Columns): ValueColumn {
+  #createColumn(column: Column, objects: Columns): ValueColumn {
     const path = [...objects, column].map(({ name }) => name).join('.');
-    const values = typedColumn(column, path, objects.length, this.#context);
-    if (objects.length === 0) this.#out.addBuilder(column.name, values);
-    else this.#objects.addMember(objects, values);
-    return values;
+    const valueColumn = typedColumn(column, path, objects.length, this.#context);
+    if (objects.length === 0) this.#out.addBuilder(column.name, valueColumn);
+    else this.#cellObjects.addMember(objects, valueColumn);
+    return valueColumn;
   }
 
   /** Parses rows until the report stops; returns the number of lines that were read. */
   read(chunk: Uint8Array): number {
     this.setText(chunk);
-    this.#isDamaged = needsDecoding(chunk, this.#params.encoding);
+    this.#needsDecoding = needsDecoding(chunk, this.#format.encoding);
     const { length } = this.bytes;
-    const fastRows = this.#fastRows();
+    const fastRows = this.#createFastRows();
     let maxRows = fastRows?.maxRows ?? 0;
     for (let at = 0; at < length && !this.#report.isStopped;) {
-      const found = fastRows === null ? 0 : fastRows.findRecordRun(at, maxRows);
+      const runRows = fastRows === null ? 0 : fastRows.findRecordRun(at, maxRows);
       // Where line numbers are needed, a run has a line for each row.
-      const isUneven = found > 0 && this.#out.tracksLineNumbers && fastRows?.lineCount !== found;
-      if (isUneven && found > 1) {
-        maxRows = found >> 1;
+      const hasMultilineRow =
+        runRows > 0 && this.#out.tracksLineNumbers && fastRows?.lineCount !== runRows;
+      if (hasMultilineRow && runRows > 1) {
+        maxRows = runRows >> 1;
         continue;
       }
-      if (fastRows !== null && found > 0 && !isUneven) {
-        const appendedRows = this.#run(fastRows, found);
-        if (appendedRows === found) {
+      if (fastRows !== null && runRows > 0 && !hasMultilineRow) {
+        const appendedRows = this.#appendRun(fastRows, runRows);
+        if (appendedRows === runRows) {
           at = fastRows.nextRowOffset;
           this.line += fastRows.lineCount;
           maxRows = Math.min(2 * maxRows, fastRows.maxRows);
@@ -161,95 +163,103 @@ export class CsvParser extends CellScanner {
       this.line++;
       if (this.isLineEnd(at)) at = this.afterLineEnd(at);
       else if (this.isComment(at)) at = this.afterLineEnd(this.findLineEnd(at));
-      else at = this.#record(at);
+      else at = this.#readRow(at);
     }
-    for (const column of this.#inferred) column?.warnOfNonFinite(this.#report);
-    const lines = this.line;
-    for (const column of this.#inferred)
+    for (const column of this.#inferredColumns) column?.warnOfNonFinite(this.#report);
+    const lineCount = this.line;
+    for (const column of this.#inferredColumns)
       column?.detectLongColumn((start) => this.#textAt(start), this.#report);
-    return lines;
+    return lineCount;
   }
 
   #textAt(start: number): string {
     this.scanCell(start);
-    return decoder.decode(this.#cell());
+    return decoder.decode(this.#sliceCell());
   }
 
   /** Creates the fast path; null if every row needs the general path. */
-  #fastRows(): FastRowScanner | null {
-    const isPlain =
-      !this.#isDamaged &&
-      FastRowScanner.supportsFormat(this.#params, this.#width) &&
-      !this.#inferred.some((column) => column?.isList) &&
-      this.#keys < budgets.recordKeysWarning &&
+  #createFastRows(): FastRowScanner | null {
+    const acceptsFastRows =
+      !this.#needsDecoding &&
+      FastRowScanner.supportsFormat(this.#format, this.#width) &&
+      !this.#inferredColumns.some((column) => column?.isList) &&
+      this.#keyCount < budgets.recordKeysWarning &&
       (this.#maf === null || this.#maf.acceptsRuns) &&
-      this.#declared.every((column) => column === undefined || acceptsRuns(column.builder));
+      this.#declaredColumns.every((column) => column === undefined || acceptsRuns(column.builder));
     // The text of a variant is somewhat longer than its allele, so cells must leave room for it.
-    const maxCell = this.#maf === null ? this.#maxText : this.#maxText - 200;
-    return isPlain ? new FastRowScanner(this.bytes, this.#params, this.#width, maxCell) : null;
+    const maxCellBytes = this.#maf === null ? this.#maxTextBytes : this.#maxTextBytes - 200;
+    return acceptsFastRows
+      ? new FastRowScanner(this.bytes, this.#format, this.#width, maxCellBytes)
+      : null;
   }
 
   /**
    * Appends `count` rows and returns `count`. If a cell does not have the declared type of its column, or is NaN or infinite in a column of
    * numbers, appends nothing and returns the number of rows before that cell.
    */
-  #run(plain: FastRowScanner, count: number): number {
+  #appendRun(fastRows: FastRowScanner, count: number): number {
     const row = this.#out.rows;
-    const { bytes, rangeStarts, rangeEnds } = plain.window;
+    const { bytes, rangeStarts, rangeEnds } = fastRows.window;
     for (let k = 0; k < this.#width; k++) {
-      const inferred = this.#inferred[k];
+      const inferredColumn = this.#inferredColumns[k];
       const builder =
-        inferred === undefined
-          ? this.#declared[k]?.builder
-          : numbersOfRun(plain, k, count, inferred);
+        inferredColumn === undefined
+          ? this.#declaredColumns[k]?.builder
+          : numbersOfRun(fastRows, k, count, inferredColumn);
       if (!(builder instanceof DoubleBuilder)) continue;
       builder.padTo(row);
-      const read = parseRunNumbers(plain, k, count, builder.reserveRun(count), this.#nulls);
-      if (read === count) continue;
-      const cell = k * plain.maxRows + read;
+      const parsedRows = parseRunNumbers(
+        fastRows,
+        k,
+        count,
+        builder.reserveRun(count),
+        this.#nullTexts,
+      );
+      if (parsedRows === count) continue;
+      const cellIndex = k * fastRows.maxRows + parsedRows;
       const isText =
-        this.#nulls.nonNumberKindOf(bytes, rangeStarts[cell]!, rangeEnds[cell]!) ===
+        this.#nullTexts.nonNumberKindOf(bytes, rangeStarts[cellIndex]!, rangeEnds[cellIndex]!) ===
         NonNumberKind.Text;
-      if (inferred === undefined || !isText) return read;
-      this.#becomeText(inferred);
+      if (inferredColumn === undefined || !isText) return parsedRows;
+      this.#convertToText(inferredColumn);
     }
-    plain.unescapeDoubledQuotes();
-    const { quote } = this.#params;
+    fastRows.unescapeDoubledQuotes();
+    const { quote } = this.#format;
     for (let k = 0; k < this.#width; k++) {
-      const declaredColumn = this.#declared[k];
-      const inferred = this.#inferred[k];
-      if (inferred !== undefined) appendRun(plain, k, row, count, inferred, quote);
+      const declaredColumn = this.#declaredColumns[k];
+      const inferredColumn = this.#inferredColumns[k];
+      if (inferredColumn !== undefined) appendRun(fastRows, k, row, count, inferredColumn, quote);
       else if (declaredColumn !== undefined) {
         const { builder } = declaredColumn;
         if (builder instanceof DoubleBuilder) builder.commitRun(count);
-        else if (builder instanceof Utf8Builder) appendRunStrings(plain, k, row, count, builder);
+        else if (builder instanceof Utf8Builder) appendRunStrings(fastRows, k, row, count, builder);
         declaredColumn.padTo(row + count);
       }
     }
-    this.#maf?.addRun(plain, row, count);
+    this.#maf?.addRun(fastRows, row, count);
     this.#context.recordNumber += count;
     this.#out.endRecords(count, this.line + 1);
     return count;
   }
 
   /** Changes a column of numbers to one of strings: the numbers so far are replaced by the texts of their cells. */
-  #becomeText(column: CellColumn): void {
+  #convertToText(column: CellColumn): void {
     column.isText = true;
     if (!column.hasNumbers && column.missingCount === 0) return;
     const { numbers, strings } = column;
     const starts = column.cellStarts(numbers.length);
     const rows = Math.max(numbers.length, column.missingRow(column.missingCount - 1) + 1);
-    for (let row = 0, missing = 0; row < rows; row++) {
-      const isMissing = column.missingRow(missing) === row;
+    for (let row = 0, missingIndex = 0; row < rows; row++) {
+      const isMissing = column.missingRow(missingIndex) === row;
       if (!isMissing && !(row < numbers.length && numbers.isFilled(row))) continue;
-      this.scanCell(isMissing ? column.missingStart(missing++) : starts[row]!);
+      this.scanCell(isMissing ? column.missingStart(missingIndex++) : starts[row]!);
       strings.padTo(row);
       strings.appendBytes(this.cellSource, this.cellFrom, this.cellTo);
     }
   }
 
   /** Parses the row that begins at `start`; returns the start of the next row. */
-  #record(start: number): number {
+  #readRow(start: number): number {
     const context = this.#context;
     context.line = this.line;
     context.recordNumber++;
@@ -264,10 +274,13 @@ export class CsvParser extends CellScanner {
       this.#maf?.recordCell(k, this.cellSource, this.cellFrom, this.cellTo);
       if (this.cellTo > this.cellFrom) {
         filledColumns = k + 1;
-        const isKnown = this.#inferred[k] !== undefined || this.#declared[k] !== undefined;
-        if (k >= this.#width && !isKnown) this.#addSurplus(k);
-        if (this.#inferred[k] !== undefined) this.#appendCell(this.#inferred[k]!, row, at);
-        else if (this.#declared[k] !== undefined) this.#appendDeclared(this.#declared[k]!, row);
+        const hasColumn =
+          this.#inferredColumns[k] !== undefined || this.#declaredColumns[k] !== undefined;
+        if (k >= this.#width && !hasColumn) this.#addSurplusColumn(k);
+        if (this.#inferredColumns[k] !== undefined)
+          this.#appendCell(this.#inferredColumns[k]!, row, at);
+        else if (this.#declaredColumns[k] !== undefined)
+          this.#appendDeclaredCell(this.#declaredColumns[k]!, row);
       }
       at = end;
       if (!this.isDelimiter(at)) break;
@@ -291,24 +304,32 @@ export class CsvParser extends CellScanner {
         column.cellStarts(row + 1)[row] = at;
         return;
       }
-      const nonNumber = this.#nulls.nonNumberKindOf(this.cellSource, this.cellFrom, this.cellTo);
-      if (nonNumber !== NonNumberKind.Text) {
+      const nonNumberKind = this.#nullTexts.nonNumberKindOf(
+        this.cellSource,
+        this.cellFrom,
+        this.cellTo,
+      );
+      if (nonNumberKind !== NonNumberKind.Text) {
         column.addMissing(row, at);
-        if (nonNumber === NonNumberKind.Null) return;
+        if (nonNumberKind === NonNumberKind.Null) return;
         // With strict validation, NaN and infinity are errors, which are reported immediately.
         if (this.#report.isStrict)
-          this.#context.warn(nonFiniteCode(nonNumber), column.name, nullStoredWarning(nonNumber));
-        else column.countNonFinite(nonNumber, this.#context.line);
+          this.#context.warn(
+            nonFiniteCode(nonNumberKind),
+            column.name,
+            nullStoredWarning(nonNumberKind),
+          );
+        else column.countNonFinite(nonNumberKind, this.#context.line);
         return;
       }
       const { cellSource, cellFrom, cellTo } = this;
-      this.#becomeText(column);
+      this.#convertToText(column);
       [this.cellSource, this.cellFrom, this.cellTo] = [cellSource, cellFrom, cellTo];
     }
-    if (this.#isDamaged) this.#repair(column.name);
+    if (this.#needsDecoding) this.#decodeScannedCell(column.name);
     const size = this.cellTo - this.cellFrom;
-    if (size > budgets.textBytes) return this.#tooLong(column.name, size);
-    if (size > this.#maxText) {
+    if (size > budgets.textBytes) return this.#rejectTooLong(column.name, size);
+    if (size > this.#maxTextBytes) {
       this.#context.warn(codes.stringLength, column.name, convertedToTextWarning(size));
       column.hasLongText = true;
     }
@@ -317,29 +338,38 @@ export class CsvParser extends CellScanner {
   }
 
   /**
-   * Handles the scanned cell of a declared column of numbers if the cell is not a number. Returns whether it is null or has been reported.
+   * Handles the scanned cell of a declared column of numbers if the cell is not a number. Returns whether the cell is null or has been
+   * reported, so that nothing is left to append.
    */
-  #isNullNumber(column: ValueColumn): boolean {
-    const declaredNumber = this.#declaredNumbers.get(column);
-    if (declaredNumber === undefined) return false;
+  #handleNonNumber(column: ValueColumn): boolean {
+    const declaredColumn = this.#declaredNumberColumns.get(column);
+    if (declaredColumn === undefined) return false;
     const value = parseNumber(this.cellSource, this.cellFrom, this.cellTo);
     if (value === value) return false;
-    const nonNumber = this.#nulls.nonNumberKindOf(this.cellSource, this.cellFrom, this.cellTo);
-    if (nonNumber === NonNumberKind.Text) return false;
-    if (nonNumber === NonNumberKind.Null) return true;
-    const code = nonFiniteCode(nonNumber);
-    if (declaredNumber.isDeclared !== true)
-      this.#context.warn(code, column.path, nullStoredWarning(nonNumber));
+    const nonNumberKind = this.#nullTexts.nonNumberKindOf(
+      this.cellSource,
+      this.cellFrom,
+      this.cellTo,
+    );
+    if (nonNumberKind === NonNumberKind.Text) return false;
+    if (nonNumberKind === NonNumberKind.Null) return true;
+    const code = nonFiniteCode(nonNumberKind);
+    if (declaredColumn.isDeclared !== true)
+      this.#context.warn(code, column.path, nullStoredWarning(nonNumberKind));
     else
-      this.#context.rejectUnlessLenient(code, column.path, `the value ${nonFiniteText(nonNumber)}`);
+      this.#context.rejectUnlessLenient(
+        code,
+        column.path,
+        `the value ${nonFiniteText(nonNumberKind)}`,
+      );
     return true;
   }
 
-  #appendDeclared(column: ValueColumn, row: number): void {
-    if (this.#isNullNumber(column)) return;
-    if (this.#isDamaged) this.#repair(column.path);
+  #appendDeclaredCell(column: ValueColumn, row: number): void {
+    if (this.#handleNonNumber(column)) return;
+    if (this.#needsDecoding) this.#decodeScannedCell(column.path);
     const size = this.cellTo - this.cellFrom;
-    if (size > budgets.textBytes) return this.#tooLong(column.path, size);
+    if (size > budgets.textBytes) return this.#rejectTooLong(column.path, size);
     column.padTo(row);
     const { builder } = column;
     const isNumber = builder instanceof DoubleBuilder || builder instanceof LongBuilder;
@@ -350,15 +380,15 @@ export class CsvParser extends CellScanner {
       column.addString(this.cellSource, this.cellFrom, this.cellTo);
   }
 
-  #tooLong(field: string, size: number): void {
+  #rejectTooLong(field: string, size: number): void {
     const message = `the cell has ${size} bytes, and ${byteSizeText(budgets.textBytes)} is the most that one may have: shorten it, or split it into several columns`;
     this.#context.reject(codes.unreadableLine, field, message);
   }
 
   /** Replaces the scanned cell by its decoded text if its bytes need decoding. */
-  #repair(field: string): void {
-    const cell = this.#cell();
-    const { encoding } = this.#params;
+  #decodeScannedCell(field: string): void {
+    const cell = this.#sliceCell();
+    const { encoding } = this.#format;
     if (!needsDecoding(cell, encoding)) return;
     const text = decodeCell(cell, encoding);
     if (encoding !== 'latin-1')
@@ -368,7 +398,7 @@ export class CsvParser extends CellScanner {
     this.cellTo = this.cellSource.length;
   }
 
-  #cell(): Uint8Array {
+  #sliceCell(): Uint8Array {
     return this.cellSource.subarray(this.cellFrom, this.cellTo);
   }
 
@@ -376,7 +406,7 @@ export class CsvParser extends CellScanner {
    * Choice: the cells of a CSV row beyond the header's names are stored in columns named by position, with a warning; in a row with fewer
    * cells, the missing ones are null, with a warning. `filled` is the number of cells up to the last one that is not empty.
    */
-  #checkRow(cells: number, filled: number): void {
+  #checkRow(cellCount: number, filled: number): void {
     const context = this.#context;
     if (this.unclosedQuoteLine > 0) {
       this.#report.damaged();
@@ -390,14 +420,14 @@ export class CsvParser extends CellScanner {
         null,
         `the row has ${filled} cells, and ${budgets.columnsPerImport} columns are the most that an import may have: ${fewerColumnsAdvice}`,
       );
-    else if (filled > this.#width || cells < this.#width) {
+    else if (filled > this.#width || cellCount < this.#width) {
       const widthProblem =
         filled > this.#width
           ? `${filled} cells, but ${this.#width} columns: the others are stored as column_${this.#width} and so on`
-          : `${cells} of ${this.#width} cells: the missing ones are null`;
+          : `${cellCount} of ${this.#width} cells: the missing ones are null`;
       context.warn(codes.unreadableLine, null, widthProblem);
     }
-    context.checkFieldCount(this.#keys);
+    context.checkFieldCount(this.#keyCount);
   }
 }
 

@@ -15,7 +15,7 @@ export class CsvSplitter implements Splitter {
   readonly #delimiter: Uint8Array;
   readonly #quote: Uint8Array;
   readonly #comment: Uint8Array;
-  readonly #searched: ByteSet;
+  readonly #searchedBytes: ByteSet;
   readonly #window = scanBuffer();
   /** Number of lines before the next bytes; counted only while there are lines to skip. */
   #linesBefore: number;
@@ -27,20 +27,20 @@ export class CsvSplitter implements Splitter {
     this.#quote = encoder.encode(params.quote);
     this.#comment = encoder.encode(params.comment);
     this.#linesBefore = bodyLine;
-    this.#searched = new ByteSet([...this.#quote.subarray(0, 1), 10, 13]);
+    this.#searchedBytes = new ByteSet([...this.#quote.subarray(0, 1), 10, 13]);
   }
 
   next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault {
-    const lastSkipped = this.#skippedLines.at(-1) ?? -1;
-    const countedLines =
-      lastSkipped < this.#linesBefore
+    const lastSkippedLine = this.#skippedLines.at(-1) ?? -1;
+    const skipResult =
+      lastSkippedLine < this.#linesBefore
         ? { end: 0, line: this.#linesBefore, dropped: [] }
-        : this.#skip(bytes, isLast, lastSkipped);
-    const { end, line, dropped } = countedLines;
-    const found = this.#lastBoundary(bytes, end, isLast);
-    if (typeof found !== 'number') return found;
+        : this.#skipLines(bytes, isLast, lastSkippedLine);
+    const { end, line, dropped } = skipResult;
+    const lastBoundary = this.#findLastBoundary(bytes, end, isLast);
+    if (typeof lastBoundary !== 'number') return lastBoundary;
     // While lines are being skipped, the text is split after the last counted line.
-    const boundary = line <= lastSkipped ? end : found;
+    const boundary = line <= lastSkippedLine ? end : lastBoundary;
     if (boundary > 0) this.#linesBefore = line;
     return { kind: 'split', end: boundary, dropped };
   }
@@ -49,93 +49,94 @@ export class CsvSplitter implements Splitter {
    * Scans record by record until no lines are left to skip. Returns the last boundary, the number of lines before it, and the ranges to
    * drop.
    */
-  #skip(bytes: Uint8Array, isLast: boolean, lastSkipped: number) {
+  #skipLines(bytes: Uint8Array, isLast: boolean, lastSkippedLine: number) {
     const scanner = this.#scanner;
-    const skipped = new Set(this.#skippedLines);
+    const skippedLines = new Set(this.#skippedLines);
     const droppedRanges: [from: number, to: number][] = [];
     scanner.setText(bytes, this.#linesBefore);
     let boundary = 0;
     let line = this.#linesBefore;
-    while (boundary < bytes.length && line <= lastSkipped) {
+    while (boundary < bytes.length && line <= lastSkippedLine) {
       let end = boundary;
-      const isSkipped = skipped.has(line);
+      const isSkipped = skippedLines.has(line);
       scanner.line = line + 1;
       if (isSkipped || scanner.isComment(end)) end = scanner.findLineEnd(end);
       else
         for (end = scanner.scanCell(end); scanner.isDelimiter(end);)
           end = scanner.scanCell(scanner.afterDelimiter(end));
-      const next = Math.min(scanner.afterLineEnd(end), bytes.length);
+      const nextStart = Math.min(scanner.afterLineEnd(end), bytes.length);
       // At the end of the bytes, the record may not be complete, or an LF may follow its CR.
-      const isWhole = isLast || next < bytes.length || bytes[next - 1] === 10;
+      const isWhole = isLast || nextStart < bytes.length || bytes[nextStart - 1] === 10;
       if (!isWhole || (scanner.unclosedQuoteLine > 0 && !isLast)) break;
       // Dropping the line between a CR and an LF would join these to one line end, so the text is split before the line.
       if (isSkipped && boundary > 0 && bytes[boundary - 1] === 13 && bytes[end] === 10) break;
       if (isSkipped) droppedRanges.push([boundary, Math.min(end, bytes.length)]);
-      boundary = next;
+      boundary = nextStart;
       line = scanner.line;
     }
     return { end: boundary, line, dropped: droppedRanges };
   }
 
   /** Returns the end of the last record that ends within the bytes; a record must begin at `start`. */
-  #lastBoundary(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
+  #findLastBoundary(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
     const { length } = bytes;
     const quote = this.#quote;
     if (isLast && length - start <= budgets.textBytes) return length;
     if (quote.length === 0) return isLast ? length : afterLastCompleteLine(bytes, start);
     let boundary = start;
-    let open = -1; // position of the quote that is still open; -1 for none
-    let closedTo = start; // end of the last closing quote
-    let seenTo = start; // end of the bytes that have been examined
-    let inComment = this.#isComment(bytes, start);
+    let openQuoteAt = -1; // position of the quote that is still open; -1 for none
+    let lastQuoteEnd = start; // end of the last closing quote
+    let examinedEnd = start; // end of the bytes that have been examined
+    let isInComment = this.#isComment(bytes, start);
     const { positions } = this.#window;
     for (let from = start; from < length; from += this.#window.textLength) {
       this.#window.loadText(bytes, from);
-      const count = this.#window.search(this.#searched);
-      for (let i = 0; i < count; i++) {
+      const positionCount = this.#window.search(this.#searchedBytes);
+      for (let i = 0; i < positionCount; i++) {
         const at = from + positions[i]!;
-        if (at < seenTo) continue;
+        if (at < examinedEnd) continue;
         const c = bytes[at]!;
         if (c === 10 || c === 13) {
           // An LF may follow a CR that is the last byte, so its line is not complete yet.
-          if (open >= 0 || (c === 13 && at === length - 1)) continue;
+          if (openQuoteAt >= 0 || (c === 13 && at === length - 1)) continue;
           boundary = at + 1;
-          inComment = this.#isComment(bytes, boundary);
-        } else if (inComment || !matchesBytes(bytes, at, quote)) continue;
-        else if (open < 0) {
-          if (this.#isCellStart(bytes, at, closedTo, start)) open = at;
-          seenTo = open < 0 ? seenTo : at + quote.length;
+          isInComment = this.#isComment(bytes, boundary);
+        } else if (isInComment || !matchesBytes(bytes, at, quote)) continue;
+        else if (openQuoteAt < 0) {
+          if (this.#isCellStart(bytes, at, lastQuoteEnd, start)) openQuoteAt = at;
+          examinedEnd = openQuoteAt < 0 ? examinedEnd : at + quote.length;
         } else {
-          const after = at + quote.length;
-          seenTo = after;
-          const isWhole = after + quote.length <= length;
-          if (isWhole && matchesBytes(bytes, after, quote)) seenTo += quote.length;
+          const afterQuote = at + quote.length;
+          examinedEnd = afterQuote;
+          const isWhole = afterQuote + quote.length <= length;
+          if (isWhole && matchesBytes(bytes, afterQuote, quote)) examinedEnd += quote.length;
           else if (isWhole || isLast) {
-            if (this.#isTooLong(open, after)) return quoteTooLongFault(open);
-            open = -1;
-            closedTo = after;
+            if (this.#isTooLong(openQuoteAt, afterQuote)) return quoteTooLongFault(openQuoteAt);
+            openQuoteAt = -1;
+            lastQuoteEnd = afterQuote;
           }
         }
       }
     }
-    if (open >= 0 && this.#isTooLong(open, length)) return quoteTooLongFault(open);
+    if (openQuoteAt >= 0 && this.#isTooLong(openQuoteAt, length))
+      return quoteTooLongFault(openQuoteAt);
     return isLast ? length : boundary;
   }
 
-  #isTooLong(open: number, end: number): boolean {
-    return end - open > budgets.textBytes + 2 * this.#quote.length;
+  #isTooLong(quoteAt: number, end: number): boolean {
+    return end - quoteAt > budgets.textBytes + 2 * this.#quote.length;
   }
 
   #isComment(bytes: Uint8Array, at: number): boolean {
     return this.#comment.length > 0 && matchesBytes(bytes, at, this.#comment);
   }
 
-  #isCellStart(bytes: Uint8Array, at: number, closed: number, start: number): boolean {
+  #isCellStart(bytes: Uint8Array, at: number, lastQuoteEnd: number, start: number): boolean {
     if (at === start) return true;
     const previous = bytes[at - 1];
     if (previous === 10 || previous === 13) return true;
     const from = at - this.#delimiter.length;
-    return from >= closed && matchesBytes(bytes, from, this.#delimiter);
+    return from >= lastQuoteEnd && matchesBytes(bytes, from, this.#delimiter);
   }
 }
 

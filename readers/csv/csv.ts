@@ -11,7 +11,7 @@ import {
 import { CsvParser } from './csv-parser.js';
 
 /** The reader of comma-separated values; if the request names no delimiter, another one may be detected. */
-export const csv = createCsvReader('csv', ['csv'], ',', [textTable(['csv'])]);
+export const csvReader = createCsvReader('csv', ['csv'], ',', [textTable(['csv'])]);
 
 /**
  * Tab-separated values: CSV with another delimiter.

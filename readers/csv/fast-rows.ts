@@ -19,33 +19,38 @@ export class FastRowScanner {
   windowOffset = 0;
   readonly #text: Uint8Array;
   readonly #width: number;
-  readonly #maxCell: number;
+  readonly #maxCellBytes: number;
   readonly #delimiter: number;
   readonly #quote: number;
   readonly #comment: Uint8Array;
-  readonly #searched: ByteSet;
+  readonly #searchedBytes: ByteSet;
   /**
-   * Number of delimiters, quotes and line ends that were found in the window; `#position` is the index in `positions` of the first one in
+   * Number of delimiters, quotes and line ends that were found in the window; `#positionIndex` is the index in `positions` of the first one in
    * the next row.
    */
   #positionCount = 0;
-  #position = 0;
-  /** The first `#doubled` elements are the indices of the cells that contain doubled quotes. */
-  readonly #doubledCells: number[] = [];
-  #doubled = 0;
-  /** Whether the window ends within a row. */
-  #isCut = false;
+  #positionIndex = 0;
+  /** The first `#doubledCellCount` elements are the indices of the cells that contain doubled quotes. */
+  readonly #cellsWithDoubledQuotes: number[] = [];
+  #doubledCellCount = 0;
+  /** Whether the window ends within the row after the run. */
+  #endsWithinRow = false;
 
   /** The text must end with a line end. */
-  constructor(text: Uint8Array, params: CsvFormat, width: number, maxCell: number) {
+  constructor(text: Uint8Array, params: CsvFormat, width: number, maxCellBytes: number) {
     const { delimiter, quote, comment } = params;
     this.#text = text;
     this.#width = width;
-    this.#maxCell = maxCell;
+    this.#maxCellBytes = maxCellBytes;
     this.#delimiter = delimiter.charCodeAt(0);
     this.#quote = quote === '' ? -1 : quote.charCodeAt(0);
     this.#comment = new TextEncoder().encode(comment);
-    this.#searched = new ByteSet([this.#delimiter, ...(quote === '' ? [] : [this.#quote]), 10, 13]);
+    this.#searchedBytes = new ByteSet([
+      this.#delimiter,
+      ...(quote === '' ? [] : [this.#quote]),
+      10,
+      13,
+    ]);
     this.maxRows = Math.floor(maxGatheredRanges / width);
     this.window.textLength = 0;
   }
@@ -57,93 +62,101 @@ export class FastRowScanner {
 
   /** Finds a run of at most `maxRows` rows that begins at `at`; returns the number of rows. */
   findRecordRun(at: number, maxRows: number): number {
-    const last = this.windowOffset + this.window.textLength;
-    if (at < this.windowOffset || at >= last || this.window.textLength === 0) this.#open(at);
-    let found = this.#findHere(at, Math.min(maxRows, this.maxRows));
+    const windowEnd = this.windowOffset + this.window.textLength;
+    if (at < this.windowOffset || at >= windowEnd || this.window.textLength === 0)
+      this.#loadWindow(at);
+    let rowCount = this.#findRunInWindow(at, Math.min(maxRows, this.maxRows));
     // The row does not end in this window, but may end in a window that begins with it.
-    if (found === 0 && this.#isCut && at > this.windowOffset) {
-      this.#open(at);
-      found = this.#findHere(at, Math.min(maxRows, this.maxRows));
+    if (rowCount === 0 && this.#endsWithinRow && at > this.windowOffset) {
+      this.#loadWindow(at);
+      rowCount = this.#findRunInWindow(at, Math.min(maxRows, this.maxRows));
     }
-    return found;
+    return rowCount;
   }
 
   /** Unescapes doubled quotes in the window's copy of the text. Afterwards, the same rows cannot be found again. */
   unescapeDoubledQuotes(): void {
     const { bytes, rangeStarts, rangeEnds } = this.window;
-    for (let i = 0; i < this.#doubled; i++) {
-      const cell = this.#doubledCells[i]!;
-      rangeEnds[cell] = unescapeCell(bytes, rangeStarts[cell]!, rangeEnds[cell]!, this.#quote);
+    for (let i = 0; i < this.#doubledCellCount; i++) {
+      const cellIndex = this.#cellsWithDoubledQuotes[i]!;
+      rangeEnds[cellIndex] = unescapeCell(
+        bytes,
+        rangeStarts[cellIndex]!,
+        rangeEnds[cellIndex]!,
+        this.#quote,
+      );
     }
   }
 
-  #open(at: number): void {
+  #loadWindow(at: number): void {
     this.windowOffset = at;
     this.window.loadText(this.#text, at);
-    this.#positionCount = this.window.search(this.#searched);
-    this.#position = 0;
+    this.#positionCount = this.window.search(this.#searchedBytes);
+    this.#positionIndex = 0;
   }
 
-  #findHere(at: number, maxRows: number): number {
+  #findRunInWindow(at: number, maxRows: number): number {
     const { bytes, positions, textLength, rangeStarts: from, rangeEnds: to } = this.window;
     const stride = this.maxRows;
-    const count = this.#positionCount;
+    const positionCount = this.#positionCount;
     const width = this.#width;
-    const [delimiter, quote, maxCell] = [this.#delimiter, this.#quote, this.#maxCell];
+    const [delimiter, quote, maxCellBytes] = [this.#delimiter, this.#quote, this.#maxCellBytes];
     const hasComment = this.#comment.length > 0;
-    const isLast = this.windowOffset + textLength === this.#text.length;
+    const isLastWindow = this.windowOffset + textLength === this.#text.length;
     let rowStart = at - this.windowOffset;
-    let position =
-      at === this.nextRowOffset ? this.#position : firstIndexFrom(positions, count, rowStart);
+    let positionIndex =
+      at === this.nextRowOffset
+        ? this.#positionIndex
+        : firstIndexFrom(positions, positionCount, rowStart);
     let rows = 0;
     let lines = 0;
-    let doubledQuotes = 0;
-    this.#isCut = false;
-    this.#doubled = 0;
+    let doubledCellCount = 0;
+    this.#endsWithinRow = false;
+    this.#doubledCellCount = 0;
     search: while (rows < maxRows && rowStart < textLength) {
       if (bytes[rowStart] === 10 || bytes[rowStart] === 13) break;
       if (hasComment && matchesBytes(this.#text, this.windowOffset + rowStart, this.#comment))
         break;
-      let next = position;
+      let nextIndex = positionIndex;
       let cellStart = rowStart;
       let rowLines = 1;
-      for (let cell = rows; ; cell += stride) {
+      for (let cellIndex = rows; ; cellIndex += stride) {
         let start = cellStart;
         let end: number;
         if (bytes[cellStart] === quote) {
           let isDoubled = false;
-          for (next++; ; next++) {
-            end = positions[next]!;
+          for (nextIndex++; ; nextIndex++) {
+            end = positions[nextIndex]!;
             // The byte after a quote decides whether the quote closes the cell.
-            if (next >= count || end + 1 >= textLength) {
-              this.#isCut = true;
+            if (nextIndex >= positionCount || end + 1 >= textLength) {
+              this.#endsWithinRow = true;
               break search;
             }
             const c = bytes[end]!;
             if (c === quote) {
               if (bytes[end + 1] !== quote) break;
               isDoubled = true;
-              next++;
+              nextIndex++;
             } else if (c === 10 || (c === 13 && bytes[end + 1] !== 10)) rowLines++;
           }
-          next++;
+          nextIndex++;
           start++;
           cellStart = end + 1;
-          if (next < count && positions[next] !== cellStart) break search;
-          if (isDoubled) this.#doubledCells[doubledQuotes++] = cell;
+          if (nextIndex < positionCount && positions[nextIndex] !== cellStart) break search;
+          if (isDoubled) this.#cellsWithDoubledQuotes[doubledCellCount++] = cellIndex;
         } else {
-          while (next < count && bytes[positions[next]!] === quote) next++;
-          end = cellStart = positions[next]!;
+          while (nextIndex < positionCount && bytes[positions[nextIndex]!] === quote) nextIndex++;
+          end = cellStart = positions[nextIndex]!;
         }
-        if (next >= count) {
-          this.#isCut = true;
+        if (nextIndex >= positionCount) {
+          this.#endsWithinRow = true;
           break search;
         }
-        next++;
-        if (end - start > maxCell) break search;
-        from[cell] = start;
-        to[cell] = end;
-        const isLastCell = cell + stride >= width * stride;
+        nextIndex++;
+        if (end - start > maxCellBytes) break search;
+        from[cellIndex] = start;
+        to[cellIndex] = end;
+        const isLastCell = cellIndex + stride >= width * stride;
         if (bytes[cellStart] === delimiter) {
           if (isLastCell) break search;
           cellStart++;
@@ -151,24 +164,24 @@ export class FastRowScanner {
         }
         if (!isLastCell) break search;
         if (bytes[cellStart] === 13) {
-          if (cellStart + 1 === textLength && !isLast) {
-            this.#isCut = true;
+          if (cellStart + 1 === textLength && !isLastWindow) {
+            this.#endsWithinRow = true;
             break search;
           }
           if (cellStart + 1 < textLength && bytes[cellStart + 1] === 10) {
             cellStart++;
-            next++;
+            nextIndex++;
           }
         }
         break;
       }
       rowStart = cellStart + 1;
-      position = next;
+      positionIndex = nextIndex;
       lines += rowLines;
-      this.#doubled = doubledQuotes;
+      this.#doubledCellCount = doubledCellCount;
       rows++;
     }
-    this.#position = position;
+    this.#positionIndex = positionIndex;
     this.nextRowOffset = this.windowOffset + rowStart;
     this.lineCount = lines;
     return rows;

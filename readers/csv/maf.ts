@@ -47,13 +47,12 @@ export interface MafHeader {
   readonly hasVariants: boolean;
 }
 
-/**
- * The properties of a MAF file that each chunk needs; the requested genome build, else that of the file, null if its first rows have
- * different builds; and warnings about the build and the columns.
- */
+/** What `detectMaf` finds about a MAF file. */
 export interface DetectedMaf {
   readonly header: MafHeader;
+  /** The genome build that the request specifies, else that of the file; null if the first rows of the file have different builds. */
   readonly build: GenomeBuild | null;
+  /** Warnings about the build and the columns. */
   readonly warnings: readonly string[];
 }
 
@@ -70,49 +69,59 @@ export function detectMaf(
   columns: readonly (string | null)[],
   rows: readonly (readonly string[])[],
   comments: readonly string[],
-  requested: GenomeBuild | undefined,
+  requestedBuild: GenomeBuild | undefined,
 ): DetectedMaf | null {
   const lowerNames = columns.map((name) => name?.toLowerCase());
   const cells = mafColumnNames.map((name) => lowerNames.indexOf(name));
-  for (const cell of [
+  for (const kind of [
     MafCellIndex.Chromosome,
     MafCellIndex.Start,
     MafCellIndex.Reference,
     MafCellIndex.Allele2,
   ])
-    if (cells[cell]! < 0) return null;
-  const inRows = new Set(rows.map((row) => buildOfCell(row[cells[MafCellIndex.Build]!] ?? '')));
-  inRows.delete(null);
-  const inComments = new Set(comments.flatMap(buildsNamedIn));
-  const usualBuild = inComments.size === 1 ? [...inComments][0]! : null;
-  const found = inRows.size === 0 ? usualBuild : inRows.size === 1 ? [...inRows][0]! : null;
-  if (requested === undefined && found === null && inRows.size === 0) return null;
-  let variant = 'variant';
-  for (let n = 2; columns.includes(variant); n++) variant = `variant_${n}`;
+    if (cells[kind]! < 0) return null;
+  const buildsInRows = new Set(
+    rows.map((row) => buildOfCell(row[cells[MafCellIndex.Build]!] ?? '')),
+  );
+  buildsInRows.delete(null);
+  const buildsInComments = new Set(comments.flatMap(buildsNamedIn));
+  const usualBuild = buildsInComments.size === 1 ? [...buildsInComments][0]! : null;
+  const fileBuild =
+    buildsInRows.size === 0 ? usualBuild : buildsInRows.size === 1 ? [...buildsInRows][0]! : null;
+  if (requestedBuild === undefined && fileBuild === null && buildsInRows.size === 0) return null;
+  let variantName = 'variant';
+  for (let n = 2; columns.includes(variantName); n++) variantName = `variant_${n}`;
   const warnings: string[] = [];
-  const otherBuilds = [...inRows].filter((build) => build !== requested);
-  if (requested !== undefined && otherBuilds.length > 0)
+  const otherBuilds = [...buildsInRows].filter((build) => build !== requestedBuild);
+  if (requestedBuild !== undefined && otherBuilds.length > 0)
     warnings.push(
-      `NCBI_Build names ${otherBuilds.join(' and ')}, but ${requested} is asked for: positions are read as of ${requested}`,
+      `NCBI_Build names ${otherBuilds.join(' and ')}, but ${requestedBuild} is asked for: positions are read as of ${requestedBuild}`,
     );
-  if (variant !== 'variant')
+  if (variantName !== 'variant')
     warnings.push(
-      `the file has a column variant: variants are named in ${variant}, unless the dataset has a field variant and no ${variant}`,
+      `the file has a column variant: variants are named in ${variantName}, unless the dataset has a field variant and no ${variantName}`,
     );
   const hasCoordinates = !columns.includes('genomic_coordinates');
   if (!hasCoordinates)
     warnings.push('the file has a column genomic_coordinates: records have no others');
-  const build = requested ?? null;
-  const header = { cells, build, usualBuild, variant, hasCoordinates, hasVariants: true };
-  return { header, build: requested ?? found, warnings };
+  const build = requestedBuild ?? null;
+  const header = {
+    cells,
+    build,
+    usualBuild,
+    variant: variantName,
+    hasCoordinates,
+    hasVariants: true,
+  };
+  return { header, build: requestedBuild ?? fileBuild, warnings };
 }
 
 /** Returns the genome build that a cell of NCBI_Build names; null if it names no known build. */
 function buildOfCell(cell: string): GenomeBuild | null {
-  const buildNames = buildsNamedIn(cell);
-  if (buildNames.length > 0) return buildNames.length === 1 ? buildNames[0]! : null;
-  const [, number] = /^\s*(?:NCBI|build)?[\s_-]*(3[78])(?:\.\d+)?\s*$/i.exec(cell) ?? [];
-  return number === undefined ? null : number === '37' ? 'GRCh37' : 'GRCh38';
+  const namedBuilds = buildsNamedIn(cell);
+  if (namedBuilds.length > 0) return namedBuilds.length === 1 ? namedBuilds[0]! : null;
+  const [, buildDigits] = /^\s*(?:NCBI|build)?[\s_-]*(3[78])(?:\.\d+)?\s*$/i.exec(cell) ?? [];
+  return buildDigits === undefined ? null : buildDigits === '37' ? 'GRCh37' : 'GRCh38';
 }
 
 /** Fills `genomic_coordinates` and `variant` from the cells of MAF rows. */
@@ -124,26 +133,26 @@ export class MafRowBuilder {
   readonly #from = new Int32Array(mafColumnNames.length);
   readonly #to = new Int32Array(mafColumnNames.length);
   /** Copies of the cells of a row that is not part of a run. */
-  #copied: Uint8Array = new Uint8Array(1024);
+  #copiedBytes: Uint8Array = new Uint8Array(1024);
   #copiedEnd = 0;
-  readonly #builds = new Map<string, GenomeBuild | null>();
-  /** The last cell of NCBI_Build; `#lastNamed` is its build. Nearly all rows have the same build. */
-  #lastBuild: Uint8Array = new Uint8Array(0);
-  #lastNamed: GenomeBuild | null = null;
+  readonly #buildsByCellText = new Map<string, GenomeBuild | null>();
+  /** The last cell of NCBI_Build; `#lastBuild` is its build. Nearly all rows have the same build. */
+  #lastBuildCell: Uint8Array = new Uint8Array(0);
+  #lastBuild: GenomeBuild | null = null;
 
-  /** `add` creates a column of the records. */
-  constructor(header: MafHeader, add: (column: Column) => ValueColumn) {
+  /** `addColumn` creates a column of the records. */
+  constructor(header: MafHeader, addColumn: (column: Column) => ValueColumn) {
     this.#header = header;
-    this.#lastNamed = header.usualBuild;
+    this.#lastBuild = header.usualBuild;
     this.#coordinates = header.hasCoordinates
-      ? new CoordinatesBuilder(add(coordinatesColumn), 'GRCh38')
+      ? new CoordinatesBuilder(addColumn(coordinatesColumn), 'GRCh38')
       : null;
     this.#variants = header.hasVariants
-      ? new VariantBuilder(add({ ...variantColumn, name: header.variant }))
+      ? new VariantBuilder(addColumn({ ...variantColumn, name: header.variant }))
       : null;
   }
 
-  /** Returns whether `addRun` may be called; false if the dataset has a field `genomic_coordinates` or `variant` with other types. */
+  /** Whether `addRun` may be called: false if the dataset has a field `genomic_coordinates` or `variant` with other types. */
   get acceptsRuns(): boolean {
     const isPlain = !this.#variants || this.#variants.column.builder instanceof Utf8Builder;
     return isPlain && (this.#coordinates === null || this.#coordinates.acceptsRuns);
@@ -162,7 +171,7 @@ export class MafRowBuilder {
         this.#from[kind] = k < 0 ? 0 : rangeStarts[k * maxRows + i]!;
         this.#to[kind] = k < 0 ? 0 : rangeEnds[k * maxRows + i]!;
       }
-      this.#add(row + i, bytes);
+      this.#addRow(row + i, bytes);
     }
   }
 
@@ -179,22 +188,22 @@ export class MafRowBuilder {
     if (kind < 0) return;
     const start = this.#copiedEnd;
     const end = start + to - from;
-    if (end > this.#copied.length) {
-      const larger = new Uint8Array(2 * end);
-      larger.set(this.#copied);
-      this.#copied = larger;
+    if (end > this.#copiedBytes.length) {
+      const largerCopy = new Uint8Array(2 * end);
+      largerCopy.set(this.#copiedBytes);
+      this.#copiedBytes = largerCopy;
     }
-    this.#copied.set(bytes.subarray(from, to), start);
+    this.#copiedBytes.set(bytes.subarray(from, to), start);
     this.#from[kind] = start;
     this.#to[kind] = this.#copiedEnd = end;
   }
 
   /** Adds the coordinates and the variant of the row whose cells have been passed to `recordCell`. */
   endRow(row: number): void {
-    this.#add(row, this.#copied);
+    this.#addRow(row, this.#copiedBytes);
   }
 
-  #add(row: number, bytes: Uint8Array): void {
+  #addRow(row: number, bytes: Uint8Array): void {
     const from = this.#from;
     const to = this.#to;
     const build = this.#header.build ?? this.#buildOf(bytes);
@@ -209,12 +218,15 @@ export class MafRowBuilder {
       this.#coordinates.add(row, bytes, chromFrom, chromTo, start, stop);
     }
     if (this.#variants === null) return;
-    const allele = this.#differs(MafCellIndex.Allele2, bytes)
+    const alleleIndex = this.#differsFromReference(MafCellIndex.Allele2, bytes)
       ? MafCellIndex.Allele2
-      : this.#differs(MafCellIndex.Allele1, bytes)
+      : this.#differsFromReference(MafCellIndex.Allele1, bytes)
         ? MafCellIndex.Allele1
         : MafCellIndex.Allele2;
-    if (!isBasesOrDash(bytes, refFrom, refTo) || !isBasesOrDash(bytes, from[allele]!, to[allele]!))
+    if (
+      !isBasesOrDash(bytes, refFrom, refTo) ||
+      !isBasesOrDash(bytes, from[alleleIndex]!, to[alleleIndex]!)
+    )
       return;
     const { nextVariant } = this.#variants;
     nextVariant.build = build;
@@ -223,8 +235,8 @@ export class MafRowBuilder {
     nextVariant.to = chromTo;
     nextVariant.start = start;
     nextVariant.stop = stop;
-    nextVariant.alleleFrom = from[allele]!;
-    nextVariant.alleleTo = to[allele]!;
+    nextVariant.alleleFrom = from[alleleIndex]!;
+    nextVariant.alleleTo = to[alleleIndex]!;
     nextVariant.isReverse =
       to[MafCellIndex.Strand]! > from[MafCellIndex.Strand]! &&
       bytes[from[MafCellIndex.Strand]!] === 45;
@@ -232,31 +244,34 @@ export class MafRowBuilder {
   }
 
   /** Returns whether the cell contains an allele other than the reference. */
-  #differs(kind: MafCellIndex, bytes: Uint8Array): boolean {
+  #differsFromReference(kind: MafCellIndex, bytes: Uint8Array): boolean {
     const [from, to] = [this.#from[kind]!, this.#to[kind]!];
-    const [other, end] = [this.#from[MafCellIndex.Reference]!, this.#to[MafCellIndex.Reference]!];
+    const [referenceFrom, referenceTo] = [
+      this.#from[MafCellIndex.Reference]!,
+      this.#to[MafCellIndex.Reference]!,
+    ];
     if (!isBasesOrDash(bytes, from, to)) return false;
-    if (to - from !== end - other) return true;
+    if (to - from !== referenceTo - referenceFrom) return true;
     for (let i = 0; i < to - from; i++)
-      if ((bytes[from + i]! | 32) !== (bytes[other + i]! | 32)) return true;
+      if ((bytes[from + i]! | 32) !== (bytes[referenceFrom + i]! | 32)) return true;
     return false;
   }
 
   #buildOf(bytes: Uint8Array): GenomeBuild | null {
     const [from, to] = [this.#from[MafCellIndex.Build]!, this.#to[MafCellIndex.Build]!];
-    const last = this.#lastBuild;
+    const lastCell = this.#lastBuildCell;
     let i = 0;
-    while (i < last.length && bytes[from + i] === last[i]) i++;
-    if (i === last.length && i === to - from) return this.#lastNamed;
-    this.#lastBuild = bytes.slice(from, to);
-    const text = decoder.decode(this.#lastBuild);
-    let cachedBuild = this.#builds.get(text);
+    while (i < lastCell.length && bytes[from + i] === lastCell[i]) i++;
+    if (i === lastCell.length && i === to - from) return this.#lastBuild;
+    this.#lastBuildCell = bytes.slice(from, to);
+    const text = decoder.decode(this.#lastBuildCell);
+    let cachedBuild = this.#buildsByCellText.get(text);
     if (cachedBuild === undefined) {
       // If the cell is empty or `.`, the row has the build that the comments name.
       cachedBuild = /^\.?$/.test(text) ? this.#header.usualBuild : buildOfCell(text);
-      if (this.#builds.size < 1000) this.#builds.set(text, cachedBuild);
+      if (this.#buildsByCellText.size < 1000) this.#buildsByCellText.set(text, cachedBuild);
     }
-    return (this.#lastNamed = cachedBuild);
+    return (this.#lastBuild = cachedBuild);
   }
 }
 

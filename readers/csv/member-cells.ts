@@ -21,15 +21,19 @@ import type { MafHeader } from './maf.js';
 export class CellObjects {
   readonly #existingNames: ReadonlySet<string>;
   readonly #topColumns: Columns;
-  readonly #fileColumns: ReadonlySet<string | undefined>;
+  readonly #fileColumnNames: ReadonlySet<string | undefined>;
   readonly #out: BatchBuilder;
-  readonly #objects = new Map<Column, CellObject>();
+  readonly #objectsByColumn = new Map<Column, CellObject>();
 
-  /** `existing` are the columns of the dataset, `fileColumns` the names of the columns of the file. */
-  constructor(existing: Columns, fileColumns: ReadonlySet<string | undefined>, out: BatchBuilder) {
-    this.#existingNames = new Set(existing.map(({ name }) => name));
-    this.#topColumns = existing.filter(({ type, isList }) => type === 'object' && !isList);
-    this.#fileColumns = fileColumns;
+  /** `existingColumns` are the columns of the dataset, `fileColumnNames` the names of the columns of the file. */
+  constructor(
+    existingColumns: Columns,
+    fileColumnNames: ReadonlySet<string | undefined>,
+    out: BatchBuilder,
+  ) {
+    this.#existingNames = new Set(existingColumns.map(({ name }) => name));
+    this.#topColumns = existingColumns.filter(({ type, isList }) => type === 'object' && !isList);
+    this.#fileColumnNames = fileColumnNames;
     this.#out = out;
   }
 
@@ -37,38 +41,38 @@ export class CellObjects {
   memberPath(name: string): Columns {
     const path = name.includes('.') ? (columnPath(name, this.#topColumns) ?? []) : [];
     const fillsMember = path.slice(0, -1).every(({ isList }, i) => {
-      const names = path.slice(0, i + 1).map((column) => column.name);
-      return !isList && !this.#fileColumns.has(names.join('.'));
+      const objectNames = path.slice(0, i + 1).map((column) => column.name);
+      return !isList && !this.#fileColumnNames.has(objectNames.join('.'));
     });
     return fillsMember ? path : [];
   }
 
   /**
-   * Returns the header of a MAF file that derives nothing that the file, such as the CSV of an export, has itself: no coordinates if
-   * members of these are cells, and no variants if the file has a column `variant` and the dataset has that field, but none of variants
-   * derived beside it.
+   * Returns the header of a MAF file, changed so that nothing is derived that the file has itself, as the CSV of an export may: no
+   * coordinates if cells of the file fill members of them; no variants if the file has a column `variant` and the dataset has that field,
+   * but not the field of derived variants (`header.variant`).
    */
   mafHeader(header: MafHeader): MafHeader {
-    const areCells = this.#topColumns.some(
-      (column) => column.name === coordinatesColumn.name && this.#objects.has(column),
+    const hasCoordinateCells = this.#topColumns.some(
+      (column) => column.name === coordinatesColumn.name && this.#objectsByColumn.has(column),
     );
-    const isOwnVariant =
+    const hasOwnVariantField =
       header.variant !== variantColumn.name && this.#existingNames.has(variantColumn.name);
     return {
       ...header,
-      hasCoordinates: header.hasCoordinates && !areCells,
-      hasVariants: !isOwnVariant || this.#existingNames.has(header.variant),
+      hasCoordinates: header.hasCoordinates && !hasCoordinateCells,
+      hasVariants: !hasOwnVariantField || this.#existingNames.has(header.variant),
     };
   }
 
   /** Adds a member of the innermost of `objects`. */
   addMember(objects: Columns, member: ColumnBuilder): void {
-    const column = objects.at(-1)!;
-    let object = this.#objects.get(column);
+    const objectColumn = objects.at(-1)!;
+    let object = this.#objectsByColumn.get(objectColumn);
     if (object === undefined) {
-      object = new CellObject(column);
-      this.#objects.set(column, object);
-      if (objects.length === 1) this.#out.addBuilder(column.name, object);
+      object = new CellObject(objectColumn);
+      this.#objectsByColumn.set(objectColumn, object);
+      if (objects.length === 1) this.#out.addBuilder(objectColumn.name, object);
       else this.addMember(objects.slice(0, -1), object);
     }
     object.members.push(member);
@@ -103,10 +107,10 @@ class CellObject extends ColumnBuilder {
   }
 
   finish(length: number): Data {
-    const stored = this.members.filter((member) => member.column().seen === undefined);
-    const children = stored.map((member) => member.finish(length));
+    const storedMembers = this.members.filter((member) => member.column().seen === undefined);
+    const children = storedMembers.map((member) => member.finish(length));
     const fields = children.map(
-      ({ type }, i) => new Field(stored[i]!.column().physical, type, true),
+      ({ type }, i) => new Field(storedMembers[i]!.column().physical, type, true),
     );
     const isAlwaysPresent = children.some(({ nullCount }) => nullCount === 0);
     const nullBitmap = isAlwaysPresent ? null : new Uint8Array((length + 7) >> 3);

@@ -29,11 +29,11 @@ export class NullTexts {
     if (start === end) return NonNumberKind.Text;
     // NaN is a number that cannot be stored, so it is reported even if it is one of the texts for null.
     if (isNotANumber(bytes, start, end)) return NonNumberKind.NaN;
-    if (this.#has(bytes, start, end)) return NonNumberKind.Null;
+    if (this.#isNullText(bytes, start, end)) return NonNumberKind.Null;
     return isInfinite(bytes, start, end) ? NonNumberKind.Infinite : NonNumberKind.Text;
   }
 
-  #has(bytes: Uint8Array, from: number, to: number): boolean {
+  #isNullText(bytes: Uint8Array, from: number, to: number): boolean {
     const size = to - from;
     if (size > this.#maxBytes) return false;
     for (const text of this.#texts) {

@@ -13,7 +13,8 @@ import type { Column } from '../../engine/core/types.js';
  */
 export class AttributeColumn extends ValueColumn {
   /**
-   * The number of values that the current run of lines has for this column, and where the next of them is noted (`FastAttributeParser`).
+   * The number of values that the current run of lines has for this column. `runEnd` is the index, among the values of the run sorted by
+   * column, at which `FastAttributeParser` puts the next of them.
    */
   runCount = 0;
   runEnd = 0;
@@ -21,7 +22,7 @@ export class AttributeColumn extends ValueColumn {
   readonly #maxBytes: number;
   #isList: boolean;
   /** Whether a value is longer than a string may be. */
-  #isText = false;
+  #hasLongText = false;
   /**
    * Value i is `bytes[ends[i]..ends[i + 1])` and belongs to row `rows[i]`. Rows are stored with values, because most attributes occur in
    * few rows.
@@ -29,7 +30,7 @@ export class AttributeColumn extends ValueColumn {
   #bytes = acquireBuffer(Uint8Array, 8192);
   #ends = acquireBuffer(Int32Array, 1024);
   #rows = acquireBuffer(Int32Array, 1024);
-  #count = 0;
+  #valueCount = 0;
   /** The offsets that `finish` returns; kept for their release. */
   #offsets: Int32Array | null = null;
 
@@ -43,7 +44,7 @@ export class AttributeColumn extends ValueColumn {
   }
 
   column(): Column {
-    const type = this.#isText ? 'text' : 'string';
+    const type = this.#hasLongText ? 'text' : 'string';
     return { name: this.name, physical: this.#physical, type, isList: this.#isList };
   }
 
@@ -52,9 +53,9 @@ export class AttributeColumn extends ValueColumn {
     const size = to - from;
     if (size > this.#maxBytes) {
       this.context.warn(codes.stringLength, this.path, convertedToTextWarning(size));
-      this.#isText = true;
+      this.#hasLongText = true;
     }
-    const i = this.#count;
+    const i = this.#valueCount;
     const at = this.#reserve(1, size);
     if (i > 0 && this.#rows[i - 1] === row) this.#isList = true;
     this.#rows[i] = row;
@@ -69,26 +70,27 @@ export class AttributeColumn extends ValueColumn {
    * the row `rows[k]` and ends at `ends[k]`.
    */
   appendRun(rows: Int32Array, source: Uint8Array, size: number, ends: Int32Array): void {
-    const first = this.#count;
+    const firstIndex = this.#valueCount;
     const at = this.#reserve(rows.length, size);
     this.#bytes.set(source.subarray(0, size), at);
-    let before = first > 0 ? this.#rows[first - 1]! : -1;
+    let previousRow = firstIndex > 0 ? this.#rows[firstIndex - 1]! : -1;
     for (let k = 0; k < rows.length; k++) {
       const row = rows[k]!;
-      if (row === before) this.#isList = true;
-      before = row;
-      this.#rows[first + k] = row;
-      this.#ends[first + k + 1] = at + ends[k]!;
+      if (row === previousRow) this.#isList = true;
+      previousRow = row;
+      this.#rows[firstIndex + k] = row;
+      this.#ends[firstIndex + k + 1] = at + ends[k]!;
     }
-    this.length = before + 1;
+    this.length = previousRow + 1;
   }
 
   /** Reserves space for more values, of `size` bytes in total, and counts them; returns the position of the first of them in `#bytes`. */
-  #reserve(values: number, size: number): number {
-    const at = this.#ends[this.#count]!;
-    this.#count += values;
-    if (this.#count >= this.#ends.length) this.#ends = growBuffer(this.#ends, this.#count + 1);
-    if (this.#count > this.#rows.length) this.#rows = growBuffer(this.#rows, this.#count);
+  #reserve(addedValues: number, size: number): number {
+    const at = this.#ends[this.#valueCount]!;
+    this.#valueCount += addedValues;
+    if (this.#valueCount >= this.#ends.length)
+      this.#ends = growBuffer(this.#ends, this.#valueCount + 1);
+    if (this.#valueCount > this.#rows.length) this.#rows = growBuffer(this.#rows, this.#valueCount);
     if (at + size > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, at + size);
     return at;
   }
@@ -104,7 +106,7 @@ export class AttributeColumn extends ValueColumn {
   override truncate(length: number): void {
     if (length >= this.length) return;
     this.length = length;
-    while (this.#count > 0 && this.#rows[this.#count - 1]! >= length) this.#count--;
+    while (this.#valueCount > 0 && this.#rows[this.#valueCount - 1]! >= length) this.#valueCount--;
   }
 
   override release(): void {
@@ -114,30 +116,39 @@ export class AttributeColumn extends ValueColumn {
 
   finish(length: number): Data {
     this.padTo(length);
-    const count = this.#count;
-    const ends = this.#ends.subarray(0, count + 1);
+    const valueCount = this.#valueCount;
+    const ends = this.#ends.subarray(0, valueCount + 1);
     const valueOffsets = (this.#offsets = acquireBuffer(Int32Array, length + 1)).subarray(
       0,
       length + 1,
     );
-    const valid = new Uint8Array((length + 7) >> 3);
+    const validityBits = new Uint8Array((length + 7) >> 3);
     let row = 0;
-    let filled = 0;
-    for (let i = 0; i < count; i++) {
+    let filledRows = 0;
+    for (let i = 0; i < valueCount; i++) {
       const valueRow = this.#rows[i]!;
       const offset = this.#isList ? i : ends[i]!;
-      if (row <= valueRow) filled++;
+      if (row <= valueRow) filledRows++;
       while (row <= valueRow) valueOffsets[row++] = offset;
-      valid[valueRow >> 3]! |= 1 << (valueRow & 7);
+      validityBits[valueRow >> 3]! |= 1 << (valueRow & 7);
     }
-    valueOffsets.fill(this.#isList ? count : ends[count]!, row);
-    const nullCount = length - filled;
-    const common = { length, nullCount, nullBitmap: nullCount === 0 ? null : valid, valueOffsets };
-    const data = this.#bytes.subarray(0, ends[count]);
+    valueOffsets.fill(this.#isList ? valueCount : ends[valueCount]!, row);
+    const nullCount = length - filledRows;
+    const commonProperties = {
+      length,
+      nullCount,
+      nullBitmap: nullCount === 0 ? null : validityBits,
+      valueOffsets,
+    };
+    const data = this.#bytes.subarray(0, ends[valueCount]);
     const type = new Utf8();
-    if (!this.#isList) return makeData({ type, ...common, data });
-    const child = makeData({ type, length: count, nullCount: 0, valueOffsets: ends, data });
-    return makeData({ type: new List(new Field('element', type, true)), ...common, child });
+    if (!this.#isList) return makeData({ type, ...commonProperties, data });
+    const child = makeData({ type, length: valueCount, nullCount: 0, valueOffsets: ends, data });
+    return makeData({
+      type: new List(new Field('element', type, true)),
+      ...commonProperties,
+      child,
+    });
   }
 
   addString(bytes: Uint8Array, from: number, to: number): void {

@@ -9,8 +9,8 @@ export class AttributeColumnsByKey {
   /** Returns the column whose key is `bytes[from..to)`, which must not be empty; undefined if there is none. */
   find(bytes: Uint8Array, from: number, to: number): AttributeColumn | undefined {
     const slots = this.#slots;
-    const last = slots.length - 1;
-    for (let i = hashOfKey(bytes, from, to) & last; ; i = (i + 1) & last) {
+    const mask = slots.length - 1;
+    for (let i = hashOfKey(bytes, from, to) & mask; ; i = (i + 1) & mask) {
       const column = slots[i];
       if (column === undefined || isSameKey(column.jsonKeyBytes, bytes, from, to)) return column;
     }
@@ -26,9 +26,9 @@ export class AttributeColumnsByKey {
 
   #put(column: AttributeColumn): void {
     const slots = this.#slots;
-    const last = slots.length - 1;
-    let i = hashOfKey(column.jsonKeyBytes, 0, column.jsonKeyBytes.length) & last;
-    while (slots[i] !== undefined) i = (i + 1) & last;
+    const mask = slots.length - 1;
+    let i = hashOfKey(column.jsonKeyBytes, 0, column.jsonKeyBytes.length) & mask;
+    while (slots[i] !== undefined) i = (i + 1) & mask;
     slots[i] = column;
   }
 }

@@ -15,8 +15,6 @@ const maxRunValues = 16 << 10;
 /**
  * The fast path for the attributes of the lines in the scan buffer. It collects the ranges of the values of a run of lines, and copies the
  * values column by column at the end of the run. Nothing of a line is kept until the whole line is known to be valid.
- * `read` starts at offset `at`; `startIndex` is the index of the next found position. It returns the index of the position of the line end,
- * `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
  */
 export abstract class FastAttributeParser {
   /** Whether escapes of the line have been decoded in place, so that the bytes of the window have changed. */
@@ -26,7 +24,7 @@ export abstract class FastAttributeParser {
   /** The number of values of the line that `read` has read. */
   valueCount = 0;
   /** The number of values of the kept lines. The values of the line follow them. */
-  #runCount = 0;
+  #runValueCount = 0;
   /** Value i is `bytes[starts[i]..ends[i])` and belongs to the column `columns[i]` and the row `rows[i]`. */
   readonly #columns: AttributeColumn[] = [];
   readonly #starts = new Int32Array(maxRunValues);
@@ -35,57 +33,65 @@ export abstract class FastAttributeParser {
   /** The rows of the values of the run, sorted by column. */
   readonly #sortedRows = new Int32Array(maxRunValues);
 
+  /**
+   * Reads the attributes that begin at offset `at`; `startIndex` is the index of the first of the window's positions after it. Returns the
+   * index of the position of the line end, `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
+   */
   abstract read(
     window: ScanBuffer,
     positionCount: number,
-    keys: AttributeColumnsByKey,
+    columnsByKey: AttributeColumnsByKey,
     at: number,
     startIndex: number,
   ): number;
 
   /** Whether the run has no room for the values of another line. */
   get isRunFull(): boolean {
-    return this.#runCount + maxValuesPerLine > maxRunValues;
+    return this.#runValueCount + maxValuesPerLine > maxRunValues;
   }
 
   /** Keeps the values of the line that `read` has read as those of a row. */
   keepLine(row: number): void {
-    for (let end = this.#runCount + this.valueCount; this.#runCount < end; this.#runCount++)
-      this.#rows[this.#runCount] = row;
+    for (
+      let end = this.#runValueCount + this.valueCount;
+      this.#runValueCount < end;
+      this.#runValueCount++
+    )
+      this.#rows[this.#runValueCount] = row;
   }
 
   /** Appends the values of the run to their columns, and begins the next run. */
   appendRun(window: ScanBuffer): void {
     const { rangeStarts, rangeEnds, gatheredBytes, gatheredEnds } = window;
     const columns = this.#columns;
-    const used: AttributeColumn[] = [];
-    for (let i = 0; i < this.#runCount; i++)
-      if (columns[i]!.runCount++ === 0) used.push(columns[i]!);
-    let end = 0;
-    for (const column of used) {
-      column.runEnd = end;
-      end += column.runCount;
+    const usedColumns: AttributeColumn[] = [];
+    for (let i = 0; i < this.#runValueCount; i++)
+      if (columns[i]!.runCount++ === 0) usedColumns.push(columns[i]!);
+    let nextIndex = 0;
+    for (const column of usedColumns) {
+      column.runEnd = nextIndex;
+      nextIndex += column.runCount;
     }
-    for (let i = 0; i < this.#runCount; i++) {
+    for (let i = 0; i < this.#runValueCount; i++) {
       const at = columns[i]!.runEnd++;
       rangeStarts[at] = this.#starts[i]!;
       rangeEnds[at] = this.#ends[i]!;
       this.#sortedRows[at] = this.#rows[i]!;
     }
-    for (const column of used) {
-      const first = column.runEnd - column.runCount;
-      const size = window.gather(first, column.runCount);
-      const rows = this.#sortedRows.subarray(first, column.runEnd);
+    for (const column of usedColumns) {
+      const firstIndex = column.runEnd - column.runCount;
+      const size = window.gather(firstIndex, column.runCount);
+      const rows = this.#sortedRows.subarray(firstIndex, column.runEnd);
       column.appendRun(rows, gatheredBytes, size, gatheredEnds);
       column.runCount = 0;
     }
-    this.#runCount = 0;
+    this.#runValueCount = 0;
   }
 
   /** Adds a value; returns false if the value needs the general path. */
-  protected add(column: AttributeColumn, from: number, to: number): boolean {
+  protected addValue(column: AttributeColumn, from: number, to: number): boolean {
     if (this.valueCount >= maxValuesPerLine || to - from > budgets.stringBytes) return false;
-    const i = this.#runCount + this.valueCount++;
+    const i = this.#runValueCount + this.valueCount++;
     this.#columns[i] = column;
     this.#starts[i] = from;
     this.#ends[i] = to;
@@ -96,12 +102,12 @@ export abstract class FastAttributeParser {
 /** Reads attributes of GFF3: `ID=a;Parent=b,c`. Spaces around keys and values, empty values, and escaped keys need the general path. */
 export class FastGff3Attributes extends FastAttributeParser {
   readonly delimiters: readonly number[] = [percent, comma, semicolon, equalsByte];
-  readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
+  readonly #unescapeResult: UnescapeResult = { end: 0, isDamaged: false };
 
   read(
     { bytes, positions }: ScanBuffer,
     positionCount: number,
-    keys: AttributeColumnsByKey,
+    columnsByKey: AttributeColumnsByKey,
     at: number,
     startIndex: number,
   ): number {
@@ -119,24 +125,24 @@ export class FastGff3Attributes extends FastAttributeParser {
           : needsGeneralPath;
       }
       if (hasOuterSpaces(bytes, start, keyEnd)) return needsGeneralPath;
-      const column = keys.find(bytes, start, keyEnd);
+      const column = columnsByKey.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
       /** The position of the first percent sign of the value; -1 if there is none. */
-      let escape = -1;
+      let escapeAt = -1;
       for (;;) {
         if (++index >= positionCount) return positionCount;
         const end = positions[index]!;
         const c = bytes[end]!;
         if (c === equalsByte) continue;
         if (c === percent) {
-          if (escape < 0) escape = end;
+          if (escapeAt < 0) escapeAt = end;
           continue;
         }
         if (c === tab || hasOuterSpaces(bytes, start, end)) return needsGeneralPath;
-        const to = escape < 0 ? end : this.#unescape(bytes, escape, end);
-        if (to < 0 || !this.add(column, start, to)) return needsGeneralPath;
-        escape = -1;
+        const to = escapeAt < 0 ? end : this.#unescape(bytes, escapeAt, end);
+        if (to < 0 || !this.addValue(column, start, to)) return needsGeneralPath;
+        escapeAt = -1;
         start = end + 1;
         if (c === comma) continue;
         if (c !== semicolon) return index;
@@ -149,8 +155,8 @@ export class FastGff3Attributes extends FastAttributeParser {
   /** Decodes the percent escapes of a value from the first one on, in place; returns the new end of the value, or `needsGeneralPath`. */
   #unescape(bytes: Uint8Array, from: number, to: number): number {
     this.hasDecodedEscapes = true;
-    unescapeBytes(bytes, from, to, bytes, from, this.#unescaped);
-    return this.#unescaped.isDamaged ? needsGeneralPath : this.#unescaped.end;
+    unescapeBytes(bytes, from, to, bytes, from, this.#unescapeResult);
+    return this.#unescapeResult.isDamaged ? needsGeneralPath : this.#unescapeResult.end;
   }
 }
 
@@ -161,7 +167,7 @@ export class FastGtfAttributes extends FastAttributeParser {
   read(
     { bytes, positions }: ScanBuffer,
     positionCount: number,
-    keys: AttributeColumnsByKey,
+    columnsByKey: AttributeColumnsByKey,
     at: number,
     startIndex: number,
   ): number {
@@ -186,44 +192,48 @@ export class FastGtfAttributes extends FastAttributeParser {
         return isMissingField(bytes, start, end) && this.valueCount === 0
           ? index
           : needsGeneralPath;
-      const column = keys.find(bytes, start, keyEnd);
+      const column = columnsByKey.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
       while (bytes[start] === space) start++;
       if (c === quote) {
         if (start !== end) return needsGeneralPath;
-        const closeAt = closingQuote(bytes, positions, positionCount, index + 1);
-        if (closeAt < 0 || closeAt >= positionCount) return closeAt;
-        if (!this.add(column, start + 1, positions[closeAt]!)) return needsGeneralPath;
-        start = positions[closeAt]! + 1;
-        index = closeAt + 1;
+        const closeIndex = findClosingQuoteIndex(bytes, positions, positionCount, index + 1);
+        if (closeIndex < 0 || closeIndex >= positionCount) return closeIndex;
+        if (!this.addValue(column, start + 1, positions[closeIndex]!)) return needsGeneralPath;
+        start = positions[closeIndex]! + 1;
+        index = closeIndex + 1;
       } else {
         if (c === tab || start >= end) return needsGeneralPath;
         let to = end;
         while (bytes[to - 1] === space) to--;
-        if (!this.add(column, start, to)) return needsGeneralPath;
+        if (!this.addValue(column, start, to)) return needsGeneralPath;
         start = end;
       }
     }
   }
 }
 
-/** Returns the index of the position of the quote that is followed by a semicolon or a line end. */
-function closingQuote(
+/**
+ * Returns the index, from `firstIndex` on, of the position of the quote that is followed by a semicolon or a line end; `needsGeneralPath`, or
+ * `positionCount` if the buffer ends first.
+ */
+function findClosingQuoteIndex(
   bytes: Uint8Array,
   positions: Int32Array,
   positionCount: number,
-  first: number,
+  firstIndex: number,
 ): number {
-  for (let index = first; ; index++) {
+  for (let index = firstIndex; ; index++) {
     if (index + 1 >= positionCount) return positionCount;
     const at = positions[index]!;
     const c = bytes[at];
     if (c === tab || c === 10 || c === 13) return needsGeneralPath;
     if (c !== quote) continue;
     if (bytes[at + 1] === space) return needsGeneralPath;
-    const byteBehind = bytes[positions[index + 1]!];
-    if (positions[index + 1] === at + 1 && byteBehind !== quote && byteBehind !== tab) return index;
+    const nextDelimiter = bytes[positions[index + 1]!];
+    if (positions[index + 1] === at + 1 && nextDelimiter !== quote && nextDelimiter !== tab)
+      return index;
   }
 }
 

@@ -43,20 +43,20 @@ export class FastFeatureParser {
   readonly #scores = new Float64Array(maxRunLines);
   readonly #phases = new Float64Array(maxRunLines);
   /** Offset in the text of the window, that is, of the part of the text that is in the scan buffer. */
-  #base = 0;
-  /** Number of delimiters that were found in the window; `#position` is the index in `positions` of the first one in the next line. */
+  #windowOffset = 0;
+  /** Number of delimiters that were found in the window; `#positionIndex` is the index in `positions` of the first one in the next line. */
   #positionCount = 0;
-  #position = 0;
-  /** The first position of the feature that `#check` has read; `#last` is its last position, `#score` its score. */
-  #first = 0;
-  #last = 0;
-  #score = 0;
+  #positionIndex = 0;
+  /** The first position of the feature that `#checkLine` has read; `#featureEnd` is its last position, `#featureScore` its score. */
+  #featureStart = 0;
+  #featureEnd = 0;
+  #featureScore = 0;
   /** Offset of the last line in which escapes were decoded in place; -1 for none. A run that begins there needs a new copy of the text. */
-  #partlyDecoded = -1;
+  #decodedLineOffset = -1;
   /** Whether a run ends before a comment, so that its features are on successive lines. */
   #endsAtComment = false;
   /** Whether the window ends within a line. */
-  #isCut = false;
+  #endsWithinLine = false;
 
   private constructor(text: Uint8Array, options: FastFeatureOptions, builders: FeatureBuilders) {
     this.#text = text;
@@ -78,13 +78,14 @@ export class FastFeatureParser {
   parse(at: number, out: BatchBuilder, line: number): boolean {
     const { rows } = out;
     this.#endsAtComment = out.tracksLineNumbers;
-    const isInside = at >= this.#base && at < this.#base + this.#window.textLength;
-    if (!isInside || at === this.#partlyDecoded) this.#open(at);
-    let rowCount = this.#run(at, rows);
+    const isInWindow =
+      at >= this.#windowOffset && at < this.#windowOffset + this.#window.textLength;
+    if (!isInWindow || at === this.#decodedLineOffset) this.#loadWindow(at);
+    let rowCount = this.#collectRun(at, rows);
     // The line does not end in this window, but may end in a window that starts with it.
-    if (this.lineCount === 0 && this.#isCut && at > this.#base) {
-      this.#open(at);
-      rowCount = this.#run(at, rows);
+    if (this.lineCount === 0 && this.#endsWithinLine && at > this.#windowOffset) {
+      this.#loadWindow(at);
+      rowCount = this.#collectRun(at, rows);
     }
     if (rowCount > 0) {
       this.#appendRun(rows, rowCount);
@@ -93,53 +94,56 @@ export class FastFeatureParser {
     return this.lineCount > 0;
   }
 
-  #open(at: number): void {
-    this.#base = at;
+  #loadWindow(at: number): void {
+    this.#windowOffset = at;
     this.nextLineOffset = at;
     this.#window.loadText(this.#text, at);
     this.#positionCount = this.#window.search(this.#delimiters);
-    this.#position = 0;
-    this.#partlyDecoded = -1;
+    this.#positionIndex = 0;
+    this.#decodedLineOffset = -1;
   }
 
-  #run(at: number, row: number): number {
+  #collectRun(at: number, row: number): number {
     const { bytes, positions, textLength } = this.#window;
-    const isLast = this.#base + textLength === this.#text.length;
-    let start = at - this.#base;
-    let position = this.#position;
-    while (position < this.#positionCount && positions[position]! < start) position++;
+    const isLastWindow = this.#windowOffset + textLength === this.#text.length;
+    let start = at - this.#windowOffset;
+    let positionIndex = this.#positionIndex;
+    while (positionIndex < this.#positionCount && positions[positionIndex]! < start)
+      positionIndex++;
     let rows = 0;
     this.lineCount = 0;
-    this.#isCut = false;
+    this.#endsWithinLine = false;
     const { fastAttributes } = this.#options;
     while (start < textLength && rows < maxRunLines && !fastAttributes.isRunFull) {
       const isComment = this.#isComment(start);
       if (isComment && this.#endsAtComment) break;
       if (isComment && this.#options.hasFasta && mayBeFastaDirective(bytes, start)) break;
       fastAttributes.hasDecodedEscapes = false;
-      const end = isComment ? this.#lineEnd(position) : this.#check(start, position);
-      if (fastAttributes.hasDecodedEscapes) this.#partlyDecoded = this.#base + start;
-      if (end === needsGeneralPath) break;
+      const endIndex = isComment
+        ? this.#findLineEnd(positionIndex)
+        : this.#checkLine(start, positionIndex);
+      if (fastAttributes.hasDecodedEscapes) this.#decodedLineOffset = this.#windowOffset + start;
+      if (endIndex === needsGeneralPath) break;
       // The carriage return at the end of the window may be followed by a line feed outside it.
-      const isOpen =
-        end < this.#positionCount &&
-        positions[end] === textLength - 1 &&
+      const mayPrecedeLineFeed =
+        endIndex < this.#positionCount &&
+        positions[endIndex] === textLength - 1 &&
         bytes[textLength - 1] === 13;
-      if (end >= this.#positionCount || (isOpen && !isLast)) {
-        this.#isCut = true;
+      if (endIndex >= this.#positionCount || (mayPrecedeLineFeed && !isLastWindow)) {
+        this.#endsWithinLine = true;
         break;
       }
-      if (!isComment) this.#store(start, position, row, rows++);
-      start = positions[end]! + 1;
-      position = end + 1;
+      if (!isComment) this.#storeLine(start, positionIndex, row, rows++);
+      start = positions[endIndex]! + 1;
+      positionIndex = endIndex + 1;
       if (bytes[start - 1] === 13 && start < textLength && bytes[start] === 10) {
         start++;
-        position++;
+        positionIndex++;
       }
       this.lineCount++;
     }
-    this.#position = position;
-    this.nextLineOffset = this.#base + start;
+    this.#positionIndex = positionIndex;
+    this.nextLineOffset = this.#windowOffset + start;
     return rows;
   }
 
@@ -152,81 +156,102 @@ export class FastFeatureParser {
     return i === comment.length;
   }
 
-  /** Returns the index, in the found positions, of the next line end from index `position` on. */
-  #lineEnd(position: number): number {
+  /** Returns the index, in the found positions, of the next line end from index `positionIndex` on. */
+  #findLineEnd(positionIndex: number): number {
     const { bytes, positions } = this.#window;
-    let end = position;
+    let endIndex = positionIndex;
     while (
-      end < this.#positionCount &&
-      bytes[positions[end]!] !== 10 &&
-      bytes[positions[end]!] !== 13
+      endIndex < this.#positionCount &&
+      bytes[positions[endIndex]!] !== 10 &&
+      bytes[positions[endIndex]!] !== 13
     )
-      end++;
-    return end;
+      endIndex++;
+    return endIndex;
   }
 
   /**
    * Checks the line at `start`. Returns the index of the position of its end, `needsGeneralPath`, or the number of positions if the window
    * ends before the line does.
    */
-  #check(start: number, position: number): number {
+  #checkLine(start: number, positionIndex: number): number {
     const window = this.#window;
     const { bytes, positions } = window;
     const { fastAttributes, attributes } = this.#options;
-    if (position + 8 > this.#positionCount)
-      return this.#lineEnd(position) < this.#positionCount ? needsGeneralPath : this.#positionCount;
-    for (let i = position; i < position + 8; i++)
+    if (positionIndex + 8 > this.#positionCount)
+      return this.#findLineEnd(positionIndex) < this.#positionCount
+        ? needsGeneralPath
+        : this.#positionCount;
+    for (let i = positionIndex; i < positionIndex + 8; i++)
       if (bytes[positions[i]!] !== 9) return needsGeneralPath;
-    if (isMissingField(bytes, start, positions[position]!) || bytes[start] === 62)
+    if (isMissingField(bytes, start, positions[positionIndex]!) || bytes[start] === 62)
       return needsGeneralPath;
-    if (positions[position + 2]! - start > budgets.stringBytes) return needsGeneralPath;
-    const first = parseInteger(bytes, positions[position + 2]! + 1, positions[position + 3]!);
-    const last = parseInteger(bytes, positions[position + 3]! + 1, positions[position + 4]!);
-    if (!(first >= 1 && last >= first)) return needsGeneralPath;
-    this.#first = first;
-    this.#last = last;
-    const score = positions[position + 4]! + 1;
-    const scoreEnd = positions[position + 5]!;
-    if (isMissingField(bytes, score, scoreEnd)) this.#score = NaN;
+    if (positions[positionIndex + 2]! - start > budgets.stringBytes) return needsGeneralPath;
+    const featureStart = parseInteger(
+      bytes,
+      positions[positionIndex + 2]! + 1,
+      positions[positionIndex + 3]!,
+    );
+    const featureEnd = parseInteger(
+      bytes,
+      positions[positionIndex + 3]! + 1,
+      positions[positionIndex + 4]!,
+    );
+    if (!(featureStart >= 1 && featureEnd >= featureStart)) return needsGeneralPath;
+    this.#featureStart = featureStart;
+    this.#featureEnd = featureEnd;
+    const scoreFrom = positions[positionIndex + 4]! + 1;
+    const scoreTo = positions[positionIndex + 5]!;
+    if (isMissingField(bytes, scoreFrom, scoreTo)) this.#featureScore = NaN;
     else {
-      this.#score = parseFloatBytes(bytes, score, scoreEnd);
-      if (!Number.isFinite(this.#score)) return needsGeneralPath;
+      this.#featureScore = parseFloatBytes(bytes, scoreFrom, scoreTo);
+      if (!Number.isFinite(this.#featureScore)) return needsGeneralPath;
     }
-    if (!isEmptyOrOneOf(strandBytes, bytes, scoreEnd + 1, positions[position + 6]!))
+    if (!isEmptyOrOneOf(strandBytes, bytes, scoreTo + 1, positions[positionIndex + 6]!))
       return needsGeneralPath;
-    if (!isEmptyOrOneOf(phaseBytes, bytes, positions[position + 6]! + 1, positions[position + 7]!))
+    if (
+      !isEmptyOrOneOf(
+        phaseBytes,
+        bytes,
+        positions[positionIndex + 6]! + 1,
+        positions[positionIndex + 7]!,
+      )
+    )
       return needsGeneralPath;
     return fastAttributes.read(
       window,
       this.#positionCount,
       attributes.columnsByKey,
-      positions[position + 7]! + 1,
-      position + 8,
+      positions[positionIndex + 7]! + 1,
+      positionIndex + 8,
     );
   }
 
-  /** Stores the line that `#check` has read as row `row + i`. */
-  #store(start: number, position: number, row: number, i: number): void {
+  /** Stores the line that `#checkLine` has read as row `row + i`. */
+  #storeLine(start: number, positionIndex: number, row: number, i: number): void {
     const { bytes, positions, rangeStarts, rangeEnds } = this.#window;
     const { fastAttributes, attributes } = this.#options;
     let at = start;
     for (let k = 0; k < 3; k++) {
-      const end = positions[position + k]!;
+      const end = positions[positionIndex + k]!;
       rangeStarts[k * maxRunLines + i] = at;
       rangeEnds[k * maxRunLines + i] = isMissingField(bytes, at, end) ? at : end;
       at = end + 1;
     }
-    this.#starts[i] = this.#first;
-    this.#ends[i] = this.#last;
-    this.#scores[i] = this.#score;
-    const strand = positions[position + 5]! + 1;
-    rangeStarts[3 * maxRunLines + i] = strand;
-    rangeEnds[3 * maxRunLines + i] = isMissingField(bytes, strand, positions[position + 6]!)
-      ? strand
-      : strand + 1;
-    const phase = positions[position + 6]! + 1;
-    const hasPhase = !isMissingField(bytes, phase, positions[position + 7]!);
-    this.#phases[i] = hasPhase ? bytes[phase]! - 48 : NaN;
+    this.#starts[i] = this.#featureStart;
+    this.#ends[i] = this.#featureEnd;
+    this.#scores[i] = this.#featureScore;
+    const strandFrom = positions[positionIndex + 5]! + 1;
+    rangeStarts[3 * maxRunLines + i] = strandFrom;
+    rangeEnds[3 * maxRunLines + i] = isMissingField(
+      bytes,
+      strandFrom,
+      positions[positionIndex + 6]!,
+    )
+      ? strandFrom
+      : strandFrom + 1;
+    const phaseFrom = positions[positionIndex + 6]! + 1;
+    const hasPhase = !isMissingField(bytes, phaseFrom, positions[positionIndex + 7]!);
+    this.#phases[i] = hasPhase ? bytes[phaseFrom]! - 48 : NaN;
     if (fastAttributes.valueCount === 0) return;
     attributes.column.padTo(row + i);
     attributes.column.beginObject();
@@ -235,7 +260,7 @@ export class FastFeatureParser {
   }
 
   /** Appends the values of all lines of the run. */
-  #appendRun(row: number, rows: number): void {
+  #appendRun(row: number, rowCount: number): void {
     const window = this.#window;
     const { columns, coordinates } = this.#options;
     const { start, end, score, phase } = this.#builders;
@@ -247,15 +272,15 @@ export class FastFeatureParser {
     ];
     for (const [builder, values] of numbers) {
       builder.padTo(row);
-      builder.appendNumbers(values.subarray(0, rows));
+      builder.appendNumbers(values.subarray(0, rowCount));
     }
     for (const [k, builder] of this.#builders.texts.entries()) {
       builder.padTo(row);
-      const size = window.gather(k * maxRunLines, rows);
-      builder.appendRun(window.gatheredBytes, size, window.gatheredEnds, rows);
+      const size = window.gather(k * maxRunLines, rowCount);
+      builder.appendRun(window.gatheredBytes, size, window.gatheredEnds, rowCount);
     }
-    for (const column of columns) column.padTo(row + rows);
-    coordinates?.addRun(row, rows, window, this.#starts, this.#ends);
+    for (const column of columns) column.padTo(row + rowCount);
+    coordinates?.addRun(row, rowCount, window, this.#starts, this.#ends);
     this.#options.fastAttributes.appendRun(window);
   }
 }
@@ -289,8 +314,13 @@ function isMissingField(bytes: Uint8Array, from: number, to: number): boolean {
   return to === from || (to === from + 1 && bytes[from] === 46);
 }
 
-function isEmptyOrOneOf(allowed: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
-  return to === from || (to === from + 1 && allowed[bytes[from]!] === 1);
+function isEmptyOrOneOf(
+  allowedBytes: Uint8Array,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): boolean {
+  return to === from || (to === from + 1 && allowedBytes[bytes[from]!] === 1);
 }
 
 /** Returns whether a comment may be the directive `##FASTA`. */
@@ -300,9 +330,9 @@ function mayBeFastaDirective(bytes: Uint8Array, start: number): boolean {
 }
 
 function byteFlagsOf(text: string): Uint8Array {
-  const set = new Uint8Array(256);
-  for (const c of text) set[c.charCodeAt(0)] = 1;
-  return set;
+  const flags = new Uint8Array(256);
+  for (const c of text) flags[c.charCodeAt(0)] = 1;
+  return flags;
 }
 
 const strandBytes = byteFlagsOf('+-?.');

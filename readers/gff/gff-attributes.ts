@@ -23,10 +23,10 @@ export class AttributesBuilder {
   readonly #fields: ObjectFields | null;
   readonly #context: RecordContext;
   #row = 0;
-  #keys = 0;
-  #last: ValueColumn | null = null;
+  #attributeCount = 0;
+  #currentColumn: ValueColumn | null = null;
   // Number of recorded values; the following arrays have the column, the source and the range of each.
-  #noted = 0;
+  #recordedCount = 0;
   readonly #columns: (ValueColumn | null)[] = [];
   readonly #sources: Uint8Array[] = [];
   readonly #from: number[] = [];
@@ -34,13 +34,17 @@ export class AttributesBuilder {
   /** Unescaped texts of the current record; in total, they are not longer than its line. */
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
-  readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
+  readonly #unescapeResult: UnescapeResult = { end: 0, isDamaged: false };
 
-  /** `lists` are the keys whose values are lists even if no record has several. */
-  constructor(existing: Column | undefined, lists: ReadonlySet<string>, context: RecordContext) {
+  /** `listKeys` are the keys whose values are lists even if no record has several. */
+  constructor(
+    existingColumn: Column | undefined,
+    listKeys: ReadonlySet<string>,
+    context: RecordContext,
+  ) {
     const makeColumn: MakeColumn = (spec) => {
       const { name, physical, path, depth, declared } = spec;
-      const isList = lists.has(name);
+      const isList = listKeys.has(name);
       if (declared === undefined || declared.open === 'both')
         return new AttributeColumn(spec, isList);
       const column = overlayColumn({ name, physical, type: 'string', isList }, declared);
@@ -48,16 +52,16 @@ export class AttributesBuilder {
       const isOpen = declared.open === 'list' && !isList;
       return typedColumn({ ...column, ...(isOpen && { open: 'list' }) }, path, depth, context);
     };
-    const object = {
-      ...overlayColumn(attributesColumn, existing),
-      ...(existing?.children && { children: existing.children }),
+    const objectColumn = {
+      ...overlayColumn(attributesColumn, existingColumn),
+      ...(existingColumn?.children && { children: existingColumn.children }),
     };
     this.#context = context;
-    this.acceptsRuns = existing === undefined;
-    if (object.type === 'object' && !object.isList) {
+    this.acceptsRuns = existingColumn === undefined;
+    if (objectColumn.type === 'object' && !objectColumn.isList) {
       const column = new ObjectColumn({
-        column: object,
-        path: object.name,
+        column: objectColumn,
+        path: objectColumn.name,
         depth: 0,
         context,
         make: makeColumn,
@@ -65,29 +69,29 @@ export class AttributesBuilder {
       this.column = column;
       this.#fields = column.fields;
     } else {
-      this.column = typedColumn(object, object.name, 0, context);
+      this.column = typedColumn(objectColumn, objectColumn.name, 0, context);
       this.#fields = null;
     }
   }
 
-  /** Begins a record; `bytes` is the length of its line. */
-  beginRecord(row: number, bytes: number): void {
+  /** Begins a record; `lineBytes` is the length of its line. */
+  beginRecord(row: number, lineBytes: number): void {
     this.#row = row;
-    this.#keys = 0;
-    this.#last = null;
-    this.#noted = 0;
+    this.#attributeCount = 0;
+    this.#currentColumn = null;
+    this.#recordedCount = 0;
     this.#scratchEnd = 0;
-    if (this.#scratch.length < bytes) this.#scratch = new Uint8Array(bytes * 2);
+    if (this.#scratch.length < lineBytes) this.#scratch = new Uint8Array(lineBytes * 2);
   }
 
   /** Whether the current record has no attributes. */
   get isEmpty(): boolean {
-    return this.#keys === 0;
+    return this.#attributeCount === 0;
   }
 
   /** Sets the attribute to which the following values belong; its key is `bytes[from..to)`. */
   beginAttribute(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
-    if (this.#keys++ === 0) {
+    if (this.#attributeCount++ === 0) {
       this.column.padTo(this.#row);
       // If the dataset has a field `attributes` that is not an object, the column rejects the record, unless validation is off.
       this.column.beginObject();
@@ -98,7 +102,7 @@ export class AttributesBuilder {
       ? null
       : (this.columnsByKey.find(bytes, from, to) ?? null);
     if (column === null) {
-      column = fields.field(this.#text(bytes, from, to, isEscaped));
+      column = fields.field(this.#decodeKey(bytes, from, to, isEscaped));
       // A new column is added by its decoded key; a key that contains escapes is decoded and looked up by its text each time.
       if (column instanceof AttributeColumn && column.lastRecordNumber < 0)
         this.columnsByKey.add(column);
@@ -107,50 +111,51 @@ export class AttributesBuilder {
       column.lastRecordNumber = this.#context.recordNumber;
       this.#context.keyCount++;
     }
-    this.#last = column;
+    this.#currentColumn = column;
   }
 
   /** Appends a value to the current attribute. */
   appendAttributeValue(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
-    const column = this.#last;
+    const column = this.#currentColumn;
     if (column === null) return;
     if (isEscaped) {
       const start = this.#scratchEnd;
       this.#unescape(bytes, from, to, column.path);
-      this.#give(column, this.#scratch, start, this.#scratchEnd);
-    } else this.#give(column, bytes, from, to);
+      this.#appendOrRecord(column, this.#scratch, start, this.#scratchEnd);
+    } else this.#appendOrRecord(column, bytes, from, to);
   }
 
   /** Ends the record; the row of a record without attributes stays null. */
   finishRecord(): void {
-    if (this.#keys === 0 || this.#fields === null) return;
-    for (let i = 0; i < this.#noted; i++) {
+    if (this.#attributeCount === 0 || this.#fields === null) return;
+    for (let i = 0; i < this.#recordedCount; i++) {
       const column = this.#columns[i]!;
       if (column === null) continue; // the value was written together with an earlier value of the same key
       column.padTo(this.#row);
-      if (column.storesLists || this.#comesAgain(column, i)) this.#addList(column, i);
+      if (column.storesLists || this.#hasLaterValue(column, i)) this.#addList(column, i);
       else column.addString(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
     }
     this.column.endObject();
   }
 
-  #give(column: ValueColumn, bytes: Uint8Array, from: number, to: number): void {
+  #appendOrRecord(column: ValueColumn, bytes: Uint8Array, from: number, to: number): void {
     if (column instanceof AttributeColumn) return column.appendValue(this.#row, bytes, from, to);
-    const i = this.#noted++;
+    const i = this.#recordedCount++;
     this.#columns[i] = column;
     this.#sources[i] = bytes;
     this.#from[i] = from;
     this.#to[i] = to;
   }
 
-  #comesAgain(column: ValueColumn, first: number): boolean {
-    for (let i = first + 1; i < this.#noted; i++) if (this.#columns[i] === column) return true;
+  #hasLaterValue(column: ValueColumn, first: number): boolean {
+    for (let i = first + 1; i < this.#recordedCount; i++)
+      if (this.#columns[i] === column) return true;
     return false;
   }
 
   #addList(column: ValueColumn, first: number): void {
     const items = column.beginList();
-    for (let i = first; i < this.#noted; i++) {
+    for (let i = first; i < this.#recordedCount; i++) {
       if (this.#columns[i] !== column) continue;
       items?.addString(this.#sources[i]!, this.#from[i]!, this.#to[i]!);
       this.#columns[i] = null;
@@ -158,7 +163,7 @@ export class AttributesBuilder {
     column.endList();
   }
 
-  #text(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): string {
+  #decodeKey(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): string {
     if (!isEscaped) return decoder.decode(bytes.subarray(from, to));
     const start = this.#scratchEnd;
     this.#unescape(bytes, from, to, attributesColumn.name);
@@ -166,7 +171,7 @@ export class AttributesBuilder {
   }
 
   #unescape(bytes: Uint8Array, from: number, to: number, path: string): void {
-    const result = this.#unescaped;
+    const result = this.#unescapeResult;
     unescapeBytes(bytes, from, to, this.#scratch, this.#scratchEnd, result);
     this.#scratchEnd = result.end;
     if (result.isDamaged)

@@ -18,18 +18,18 @@ export interface FeatureHeader {
   readonly hasAlleles: boolean;
 }
 
-/** Parses `reader_params`; throws `invalid`. `comment` is the default value of the parameter with that name. */
+/** Parses `reader_params`; throws `invalid`. `defaultComment` is the value of an absent parameter `comment`. */
 export function readFeatureParams(
   input: Readonly<Record<string, unknown>>,
-  comment: string,
+  defaultComment: string,
 ): FeatureParams {
-  const text = input.comment ?? comment;
-  if (typeof text !== 'string' || text === '' || /[\t\r\n]/.test(text))
+  const comment = input.comment ?? defaultComment;
+  if (typeof comment !== 'string' || comment === '' || /[\t\r\n]/.test(comment))
     throw invalidError(
       'reader_params',
       'comment: expected the text that comment lines begin with, without tabs and line ends',
     );
-  return { build: readBuildParam(input.genome_build), comment: text };
+  return { build: readBuildParam(input.genome_build), comment };
 }
 
 /** Reads the lines before the first feature, which may name the genome build. Throws InputError for text of another format. */
@@ -40,7 +40,7 @@ export async function readFeatureHeader(
 ): Promise<Header<FeatureHeader>> {
   const { comments, feature, isEmpty } = await readHeaderLines(source, params.comment);
   if (feature !== null) refuseOtherFeatures(source.name, feature.text, feature.line, format);
-  const judged = judgeBuild({
+  const judgedBuild = judgeBuild({
     requested: params.build,
     contigs: comments.flatMap((line) => {
       const region = /^##sequence-region\s+(\S+)\s+1\s+(\d+)/.exec(line);
@@ -48,7 +48,7 @@ export async function readFeatureHeader(
     }),
     named: buildNamedInComments(comments),
   });
-  const build = judged.build ?? null;
+  const build = judgedBuild.build ?? null;
   const hasAlleles = format === 'gff3' && comments.some((line) => line.startsWith('##gvf-version'));
   return {
     header: { build, hasAlleles },
@@ -59,7 +59,7 @@ export async function readFeatureHeader(
         ? [{ name: 'variant', path: ['variant'], entityType: 'variant' }]
         : [],
     genomeBuild: build,
-    warnings: [...(isEmpty ? ['the file is empty'] : []), ...judged.warnings],
+    warnings: [...(isEmpty ? ['the file is empty'] : []), ...judgedBuild.warnings],
   };
 }
 
@@ -70,8 +70,8 @@ export async function readFeatureHeader(
 function buildNamedInComments(comments: readonly string[]): GenomeBuild | undefined {
   const directives = comments.filter((line) => /^#[#!]\s*genome-(?:build|version)/.test(line));
   for (const lines of [directives, comments]) {
-    const buildNames = new Set(lines.flatMap(buildsNamedIn));
-    if (buildNames.size === 1) return [...buildNames][0];
+    const namedBuilds = new Set(lines.flatMap(buildsNamedIn));
+    if (namedBuilds.size === 1) return [...namedBuilds][0];
   }
   return undefined;
 }
@@ -84,16 +84,19 @@ interface GffHeaderLines {
 
 /** Returns the comments before the first feature, and the first feature, as far as they are in the first megabyte. */
 async function readHeaderLines(source: HeaderSource, comment: string): Promise<GffHeaderLines> {
-  for (let size = 1 << 16; ; size *= 4) {
-    const { bytes, isWhole } = await source.firstBytes(size);
+  for (let wantedBytes = 1 << 16; ; wantedBytes *= 4) {
+    const { bytes, isWhole } = await source.firstBytes(wantedBytes);
     rejectOtherFormats(source.name, bytes);
     const lines = decoder.decode(bytes).split(/\r\n|\n|\r/);
     if (!isWhole) lines.pop();
     const isComment = (line: string) => line.startsWith('#') || line.startsWith(comment);
-    const at = lines.findIndex((line) => line.trim() !== '' && !isComment(line));
-    if (at < 0 && !isWhole && size < 1 << 20) continue;
-    const comments = lines.slice(0, at < 0 ? undefined : at).filter((line) => line.startsWith('#'));
-    const feature = at < 0 ? null : { text: lines[at]!, line: at + 1 };
+    const featureIndex = lines.findIndex((line) => line.trim() !== '' && !isComment(line));
+    if (featureIndex < 0 && !isWhole && wantedBytes < 1 << 20) continue;
+    const comments = lines
+      .slice(0, featureIndex < 0 ? undefined : featureIndex)
+      .filter((line) => line.startsWith('#'));
+    const feature =
+      featureIndex < 0 ? null : { text: lines[featureIndex]!, line: featureIndex + 1 };
     return { comments, feature, isEmpty: bytes.length === 0 };
   }
 }
@@ -105,15 +108,15 @@ function refuseOtherFeatures(
   line: number,
   format: 'gff3' | 'gtf',
 ): void {
-  const style = formatOfFeatureLine(text);
+  const lineFormat = formatOfFeatureLine(text);
   if (text.trimStart().startsWith('<'))
     throw new InputError({ file, line }, `this is XML, not ${formatNames[format]}`);
-  if (format === 'gff3' && style === 'gtf')
+  if (format === 'gff3' && lineFormat === 'gtf')
     throw new InputError(
       { file, line },
       'attributes such as gene_id "…" are those of GTF, not GFF3: set reader_params.reader to "gtf"',
     );
-  if (format === 'gtf' && style === 'gff3')
+  if (format === 'gtf' && lineFormat === 'gff3')
     throw new InputError(
       { file, line },
       'attributes such as ID=… are those of GFF3, not GTF: set reader_params.reader to "gff3"',
@@ -134,9 +137,9 @@ function formatOfFeatureLine(line: string): 'gff3' | 'gtf' | undefined {
  */
 export function formatOfText(start: string): 'gff3' | 'gtf' | undefined {
   const lines = start.split(/\r\n|\n|\r/);
-  const first = lines.find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
-  return /^[^\t]+\t[^\t]*\t[^\t]+\t\d+\t\d+\t[^\t]*\t[-+.?]\t[012.]\t/.test(first)
-    ? formatOfFeatureLine(first)
+  const firstLine = lines.find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
+  return /^[^\t]+\t[^\t]*\t[^\t]+\t\d+\t\d+\t[^\t]*\t[-+.?]\t[012.]\t/.test(firstLine)
+    ? formatOfFeatureLine(firstLine)
     : undefined;
 }
 

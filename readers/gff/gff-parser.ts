@@ -22,7 +22,7 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 /** The properties in which GFF3 and GTF differ. */
 interface FeatureDialect {
   /** Parses the attributes in `bytes[from..to)` into `into`. Returns the problem of malformed attributes, otherwise null. */
-  readonly attributes: (
+  readonly parseAttributes: (
     bytes: Uint8Array,
     from: number,
     to: number,
@@ -30,9 +30,9 @@ interface FeatureDialect {
     context: RecordContext,
   ) => string | null;
   /** Creates the fast path for attributes. */
-  readonly fastAttributes: () => FastAttributeParser;
+  readonly createFastAttributes: () => FastAttributeParser;
   /** Attributes that are always stored as lists. */
-  readonly lists: ReadonlySet<string>;
+  readonly listAttributes: ReadonlySet<string>;
   /** Whether values may contain percent escapes. */
   readonly hasEscapes: boolean;
   /** Whether `##FASTA`, or a line that begins with `>`, ends the features. */
@@ -50,14 +50,14 @@ export class FeatureParser {
   readonly #coordinates: CoordinatesBuilder | null;
   readonly #variants: GvfVariantBuilder | null;
   readonly #attributes: AttributesBuilder;
-  readonly #unescaped: UnescapeResult = { end: 0, isDamaged: false };
+  readonly #unescapeResult: UnescapeResult = { end: 0, isDamaged: false };
   readonly #isScoreDeclared: boolean;
   /** The start of each of the nine columns of the line; `#to` has their ends. */
   readonly #from = new Int32Array(9);
   readonly #to = new Int32Array(9);
   #bytes: Uint8Array = new Uint8Array(0);
   #scratch: Uint8Array = new Uint8Array(1024);
-  #isBegun = false;
+  #hasFeatures = false;
   #hasAttributes = false;
   #hasEnded = false;
 
@@ -67,14 +67,14 @@ export class FeatureParser {
     { comment }: FeatureParams,
     out: BatchBuilder,
     report: Report,
-    existing: Columns,
+    existingColumns: Columns,
   ) {
     const context = new RecordContext(report);
-    const columnOf = (column: Column) =>
+    const makeColumn = (column: Column) =>
       typedColumn(
         overlayColumn(
           column,
-          existing.find(({ name }) => name === column.name),
+          existingColumns.find(({ name }) => name === column.name),
         ),
         column.name,
         0,
@@ -85,27 +85,30 @@ export class FeatureParser {
     this.#out = out;
     this.#report = report;
     this.#context = context;
-    this.#columns = featureColumns.map(columnOf);
-    this.#isScoreDeclared = existing.some(({ name, isDeclared }) => name === 'score' && isDeclared);
-    this.#coordinates = build && new CoordinatesBuilder(columnOf(coordinatesColumn), build);
+    this.#columns = featureColumns.map(makeColumn);
+    this.#isScoreDeclared = existingColumns.some(
+      ({ name, isDeclared }) => name === 'score' && isDeclared,
+    );
+    this.#coordinates = build && new CoordinatesBuilder(makeColumn(coordinatesColumn), build);
     this.#variants =
-      build && hasAlleles ? new GvfVariantBuilder(columnOf(variantColumn), build) : null;
-    const attributes = existing.find(({ name }) => name === 'attributes');
-    this.#attributes = new AttributesBuilder(attributes, dialect.lists, context);
+      build && hasAlleles ? new GvfVariantBuilder(makeColumn(variantColumn), build) : null;
+    const attributesColumn = existingColumns.find(({ name }) => name === 'attributes');
+    this.#attributes = new AttributesBuilder(attributesColumn, dialect.listAttributes, context);
   }
 
   /** Reads whole lines up to the end of the features; returns the number of lines. */
   read(chunk: Uint8Array): number {
-    const isClean = isUtf8(chunk);
+    const isValidUtf8 = isUtf8(chunk);
     const context = this.#context;
     this.#bytes = chunk;
     context.line = 0;
     // The fast path does not read the alleles of GVF.
-    const fastFeatures = isClean && this.#variants === null ? this.#fastFeatures(chunk) : null;
+    const fastFeatures =
+      isValidUtf8 && this.#variants === null ? this.#createFastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
       // The first feature is read by the general path, which creates the columns.
       if (
-        this.#isBegun &&
+        this.#hasFeatures &&
         fastFeatures !== null &&
         fastFeatures.parse(at, this.#out, context.line + 1)
       ) {
@@ -114,13 +117,13 @@ export class FeatureParser {
         continue;
       }
       context.line++;
-      if (isClean) at = this.#line(at, false);
+      if (isValidUtf8) at = this.#readLine(at, false);
       else {
         const end = findLineEnd(chunk, at);
         const text = chunk.subarray(at, end);
-        const isDamaged = !isUtf8(text);
-        this.#bytes = isDamaged ? repairUtf8Line(text) : text;
-        this.#line(0, isDamaged);
+        const isRepaired = !isUtf8(text);
+        this.#bytes = isRepaired ? repairUtf8Line(text) : text;
+        this.#readLine(0, isRepaired);
         at = nextLineStart(chunk, end);
       }
     }
@@ -131,36 +134,36 @@ export class FeatureParser {
 
   /** Releases the columns that the batch does not have, because there is no feature or no attribute. */
   #releaseUnusedColumns(): void {
-    if (!this.#isBegun) {
+    if (!this.#hasFeatures) {
       const columns = [...this.#columns, this.#coordinates?.column, this.#variants?.column];
       for (const column of columns) column?.release();
     }
     if (!this.#hasAttributes) this.#attributes.column.release();
   }
 
-  #fastFeatures(chunk: Uint8Array): FastFeatureParser | null {
+  #createFastFeatures(chunk: Uint8Array): FastFeatureParser | null {
     return FastFeatureParser.of(chunk, {
       comment: this.#comment,
       hasFasta: this.#dialect.hasFasta,
       columns: this.#columns,
       coordinates: this.#coordinates,
       attributes: this.#attributes,
-      fastAttributes: this.#dialect.fastAttributes(),
+      fastAttributes: this.#dialect.createFastAttributes(),
     });
   }
 
   /** Reads the line that begins at `start`; returns the start of the next line. */
-  #line(start: number, isDamaged: boolean): number {
+  #readLine(start: number, isRepaired: boolean): number {
     const bytes = this.#bytes;
-    const end = this.#split(start);
+    const end = this.#splitLine(start);
     if (this.#isNoFeature(start, end)) return nextLineStart(bytes, end);
     const context = this.#context;
     context.recordNumber++;
     context.keyCount = 0;
     context.hasFailed = false;
-    if (!this.#isBegun) this.#begin();
-    this.#record(end - start);
-    if (isDamaged) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
+    if (!this.#hasFeatures) this.#addColumns();
+    this.#readRecord(end - start);
+    if (isRepaired) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
     if (context.hasFailed) {
       // The column `attributes` may not have been added to the batch yet, so it is truncated separately.
       this.#attributes.column.truncate(this.#out.rows);
@@ -169,14 +172,16 @@ export class FeatureParser {
     return nextLineStart(bytes, end);
   }
 
-  #count = 0;
+  /** Number of columns of the line that `#splitLine` has read. */
+  #columnCount = 0;
+  /** Whether one of the first three of these columns contains a `%`. */
   #hasPercent = false;
 
   /** Finds the columns of a line, and returns the end of the line. Columns after the ninth are only counted. */
-  #split(start: number): number {
+  #splitLine(start: number): number {
     const bytes = this.#bytes;
     const { length } = bytes;
-    let count = 0;
+    let tabCount = 0;
     let hasPercent = false;
     let at = start;
     this.#from[0] = start;
@@ -184,14 +189,14 @@ export class FeatureParser {
       const c = bytes[at]!;
       if (c > 37) continue;
       if (c === 9) {
-        if (count < 8) this.#from[count + 1] = at + 1;
-        if (count < 9) this.#to[count] = at;
-        count++;
+        if (tabCount < 8) this.#from[tabCount + 1] = at + 1;
+        if (tabCount < 9) this.#to[tabCount] = at;
+        tabCount++;
       } else if (c === 10 || c === 13) break;
-      else if (c === 37 && count < 3) hasPercent = true;
+      else if (c === 37 && tabCount < 3) hasPercent = true;
     }
-    if (count < 9) this.#to[count] = at;
-    this.#count = count + 1;
+    if (tabCount < 9) this.#to[tabCount] = at;
+    this.#columnCount = tabCount + 1;
     this.#hasPercent = hasPercent;
     return at;
   }
@@ -199,13 +204,13 @@ export class FeatureParser {
   /** Returns whether a line is blank, a comment or a directive. Sets `#hasEnded` if the features end at this line. */
   #isNoFeature(start: number, end: number): boolean {
     const bytes = this.#bytes;
-    const first = bytes[start];
+    const firstByte = bytes[start];
     // Choice: a line that begins with `#` is a comment whatever `comment` is; that parameter defines further comments.
-    if (first === 35) {
+    if (firstByte === 35) {
       if (this.#dialect.hasFasta && isFastaDirective(bytes, start, end)) this.#hasEnded = true;
       return true;
     }
-    if (first === 62 && this.#dialect.hasFasta) {
+    if (firstByte === 62 && this.#dialect.hasFasta) {
       this.#hasEnded = true;
       return true;
     }
@@ -213,35 +218,35 @@ export class FeatureParser {
     let i = 0;
     while (i < comment.length && bytes[start + i] === comment[i]) i++;
     if (i === comment.length) return true;
-    if (this.#count > 1 || end - start > 1024) return false;
+    if (this.#columnCount > 1 || end - start > 1024) return false;
     for (let at = start; at < end; at++) if (bytes[at] !== 32) return false;
     return true;
   }
 
   /** Adds the columns to the batch, at the first feature line, so that the batch of a chunk without features has no columns. */
-  #begin(): void {
-    this.#isBegun = true;
+  #addColumns(): void {
+    this.#hasFeatures = true;
     if (this.#coordinates) this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);
     if (this.#variants) this.#out.addBuilder(variantColumn.name, this.#variants.column);
     for (const column of this.#columns) this.#out.addBuilder(column.name, column);
   }
 
-  #record(lineBytes: number): void {
+  #readRecord(lineBytes: number): void {
     const context = this.#context;
-    if (this.#count !== 9) {
-      const found = this.#count === 1 ? 'one column' : `${this.#count} columns`;
+    if (this.#columnCount !== 9) {
+      const columnsText = this.#columnCount === 1 ? 'one column' : `${this.#columnCount} columns`;
       return context.reject(
         codes.unreadableLine,
         null,
-        `expected 9 columns separated by tabs, found ${found}`,
+        `expected 9 columns separated by tabs, found ${columnsText}`,
       );
     }
     this.#attributes.beginRecord(this.#out.rows, lineBytes);
     if (!this.#isNull(8)) {
       const [from, to] = [this.#from[8]!, this.#to[8]!];
-      const { attributes } = this.#dialect;
-      const wrong = attributes(this.#bytes, from, to, this.#attributes, context);
-      if (wrong !== null) return context.reject(codes.unreadableLine, 'attributes', wrong);
+      const { parseAttributes } = this.#dialect;
+      const problem = parseAttributes(this.#bytes, from, to, this.#attributes, context);
+      if (problem !== null) return context.reject(codes.unreadableLine, 'attributes', problem);
       // An object without members cannot be stored, so the column is added at the first attribute.
       if (!this.#hasAttributes && !this.#attributes.isEmpty) {
         this.#hasAttributes = true;
@@ -250,75 +255,81 @@ export class FeatureParser {
     }
     context.keyCount += this.#columns.length;
     context.checkFieldCount();
-    this.#write(this.#out.rows);
+    this.#appendRecord(this.#out.rows);
   }
 
-  #write(row: number): void {
+  #appendRecord(row: number): void {
     const [seqid, source, type, start, end, score, strand, phase] = this.#columns;
-    const first = this.#position(3, 'start');
-    const last = this.#position(4, 'end');
+    const featureStart = this.#parsePosition(3, 'start');
+    const featureEnd = this.#parsePosition(4, 'end');
     // Choice: features that begin at 0, or end before they begin, are errors, because both formats count from 1 and forbid this.
-    if (first > last)
+    if (featureStart > featureEnd)
       this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'end',
-        `the feature ends at ${last}, before its start ${first}`,
+        `the feature ends at ${featureEnd}, before its start ${featureStart}`,
       );
-    this.#text(seqid!, 0, row, first, last);
-    if (first <= last && !this.#isNull(0))
-      this.#variants?.add(row, this.#bytes, this.#from, this.#to, first, last);
-    this.#text(source!, 1, row);
-    this.#text(type!, 2, row);
-    if (!Number.isNaN(first)) appendInteger(start!, row, first);
-    if (!Number.isNaN(last)) appendInteger(end!, row, last);
-    this.#score(score!, row);
-    this.#strand(strand!, row);
-    this.#phase(phase!, row);
+    this.#appendText(seqid!, 0, row, featureStart, featureEnd);
+    if (featureStart <= featureEnd && !this.#isNull(0))
+      this.#variants?.add(row, this.#bytes, this.#from, this.#to, featureStart, featureEnd);
+    this.#appendText(source!, 1, row);
+    this.#appendText(type!, 2, row);
+    if (!Number.isNaN(featureStart)) appendInteger(start!, row, featureStart);
+    if (!Number.isNaN(featureEnd)) appendInteger(end!, row, featureEnd);
+    this.#appendScore(score!, row);
+    this.#appendStrand(strand!, row);
+    this.#appendPhase(phase!, row);
     this.#attributes.finishRecord();
   }
 
   /** Parses a coordinate; returns NaN if it is missing or malformed. */
-  #position(i: number, field: string): number {
+  #parsePosition(i: number, field: string): number {
     if (this.#isNull(i)) return NaN;
     const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
     if (value >= 1) return value;
-    const found = Number.isNaN(value)
-      ? `"${this.#show(i)}" is no whole number`
+    const problem = Number.isNaN(value)
+      ? `"${this.#columnText(i)}" is no whole number`
       : `${value} is none`;
     this.#context.rejectUnlessLenient(
       codes.invalidValue,
       field,
-      `a position counts from 1, ${found}`,
+      `a position counts from 1, ${problem}`,
     );
     return NaN;
   }
 
-  /** Appends one of the first three columns; for the first column, also the coordinates from `first` to `last`. */
-  #text(column: ValueColumn, i: number, row: number, first = NaN, last = NaN): void {
+  /** Appends one of the first three columns; for the first column, also the coordinates from `featureStart` to `featureEnd`. */
+  #appendText(
+    column: ValueColumn,
+    i: number,
+    row: number,
+    featureStart = NaN,
+    featureEnd = NaN,
+  ): void {
     if (this.#isNull(i)) return;
     let bytes = this.#bytes;
     let from = this.#from[i]!;
     let to = this.#to[i]!;
     if (this.#hasPercent && this.#dialect.hasEscapes) {
       if (this.#scratch.length < to - from) this.#scratch = new Uint8Array((to - from) * 2);
-      unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescaped);
-      [bytes, from, to] = [this.#scratch, 0, this.#unescaped.end];
-      if (this.#unescaped.isDamaged) {
+      unescapeBytes(bytes, from, to, this.#scratch, 0, this.#unescapeResult);
+      [bytes, from, to] = [this.#scratch, 0, this.#unescapeResult.end];
+      if (this.#unescapeResult.isDamaged) {
         const message = 'an escape that is not UTF-8 was replaced by U+FFFD';
         this.#context.warn(codes.unreadableLine, column.name, message);
       }
     }
     column.padTo(row);
     column.addString(bytes, from, to);
-    if (this.#coordinates && first <= last)
-      this.#coordinates.add(row, bytes, from, to, first, last);
+    if (this.#coordinates && featureStart <= featureEnd)
+      this.#coordinates.add(row, bytes, from, to, featureStart, featureEnd);
   }
 
   /**
    * Choice: a score of GFF3, GTF or BED that is NaN or infinite is stored as null with a warning; it is an error if somebody declared the
    * type of the field.
    */
-  #score(column: ValueColumn, row: number): void {
+  #appendScore(column: ValueColumn, row: number): void {
     if (this.#isNull(5)) return;
     const [from, to] = [this.#from[5]!, this.#to[5]!];
     const value = parseFloatBytes(this.#bytes, from, to);
@@ -331,11 +342,11 @@ export class FeatureParser {
       this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'score',
-        `the score "${this.#show(5)}" is no number`,
+        `the score "${this.#columnText(5)}" is no number`,
       );
   }
 
-  #strand(column: ValueColumn, row: number): void {
+  #appendStrand(column: ValueColumn, row: number): void {
     if (this.#isNull(6)) return;
     const [from, to] = [this.#from[6]!, this.#to[6]!];
     const c = this.#bytes[from];
@@ -346,11 +357,11 @@ export class FeatureParser {
       this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'strand',
-        `the strand "${this.#show(6)}" is none of "+", "-", "." and "?"`,
+        `the strand "${this.#columnText(6)}" is none of "+", "-", "." and "?"`,
       );
   }
 
-  #phase(column: ValueColumn, row: number): void {
+  #appendPhase(column: ValueColumn, row: number): void {
     if (this.#isNull(7)) return;
     const [from, to] = [this.#from[7]!, this.#to[7]!];
     const value = this.#bytes[from]! - 48;
@@ -359,7 +370,7 @@ export class FeatureParser {
       this.#context.rejectUnlessLenient(
         codes.invalidValue,
         'phase',
-        `the phase "${this.#show(7)}" is none of 0, 1, 2 and "."`,
+        `the phase "${this.#columnText(7)}" is none of 0, 1, 2 and "."`,
       );
   }
 
@@ -370,7 +381,7 @@ export class FeatureParser {
     return size === 0 || (size === 1 && this.#bytes[from] === 46);
   }
 
-  #show(i: number): string {
+  #columnText(i: number): string {
     return latin1Text(this.#bytes, this.#from[i]!, this.#to[i]!, 40);
   }
 }

@@ -51,8 +51,8 @@ function parseAttributeValues(
   context: RecordContext,
 ): number {
   let at = from;
-  let count = 0;
-  let hasEmpty = false;
+  let valueCount = 0;
+  let hasEmptyValue = false;
   for (;;) {
     while (at < to && bytes[at] === space) at++;
     const valueFrom = at;
@@ -66,13 +66,13 @@ function parseAttributeValues(
     const valueTo = trimEnd(bytes, valueFrom, at);
     if (valueTo > valueFrom) {
       into.appendAttributeValue(bytes, valueFrom, valueTo, isEscaped);
-      count++;
-    } else hasEmpty = true;
+      valueCount++;
+    } else hasEmptyValue = true;
     if (at === to || c === semicolon) break;
     at++;
   }
-  if (count === 0) into.appendAttributeValue(bytes, at, at, false);
-  else if (hasEmpty)
+  if (valueCount === 0) into.appendAttributeValue(bytes, at, at, false);
+  else if (hasEmptyValue)
     context.warn(
       codes.unreadableLine,
       'attributes',

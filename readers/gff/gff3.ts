@@ -27,12 +27,12 @@ export const gff3Reader: Reader<FeatureParams, FeatureHeader> = {
     /^##(?:gff-version\s+3|gvf-version)/.test(start) || formatOfText(start) === 'gff3',
   parameters: { comment: 'The beginning of comment lines; ## when absent.' },
   params: (input) => readFeatureParams(input, '##'),
-  header: (head, params) => readFeatureHeader(head, params, 'gff3'),
+  header: (source, params) => readFeatureHeader(source, params, 'gff3'),
   read(chunk, header, params, out, report, options) {
     const dialect = {
-      attributes: parseGff3Attributes,
-      fastAttributes: () => new FastGff3Attributes(),
-      lists: listAttributes,
+      parseAttributes: parseGff3Attributes,
+      createFastAttributes: () => new FastGff3Attributes(),
+      listAttributes,
       hasEscapes: true,
       hasFasta: true,
     };

@@ -19,12 +19,12 @@ export const gtfReader: Reader<FeatureParams, FeatureHeader> = {
   recognizes: (start) => formatOfText(start) === 'gtf',
   parameters: { comment: 'The beginning of comment lines; # when absent.' },
   params: (input) => readFeatureParams(input, '#'),
-  header: (head, params) => readFeatureHeader(head, params, 'gtf'),
+  header: (source, params) => readFeatureHeader(source, params, 'gtf'),
   read(chunk, header, params, out, report, options) {
     const dialect = {
-      attributes: parseGtfAttributes,
-      fastAttributes: () => new FastGtfAttributes(),
-      lists: listAttributes,
+      parseAttributes: parseGtfAttributes,
+      createFastAttributes: () => new FastGtfAttributes(),
+      listAttributes,
       hasEscapes: false,
       hasFasta: false,
     };

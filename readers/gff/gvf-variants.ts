@@ -12,9 +12,9 @@ import { isBasesOrDash, VariantBuilder } from '../variant-builder.js';
 export class GvfVariantBuilder {
   readonly #variants: VariantBuilder;
   readonly #build: GenomeBuild;
-  /** The start of the feature's allele; `#to` is its end. */
-  #from = 0;
-  #to = 0;
+  /** The start of the feature's allele; `#alleleTo` is its end. */
+  #alleleFrom = 0;
+  #alleleTo = 0;
 
   constructor(column: ValueColumn, build: GenomeBuild) {
     this.#variants = new VariantBuilder(column);
@@ -37,7 +37,7 @@ export class GvfVariantBuilder {
     first: number,
     last: number,
   ): void {
-    if (!this.#find(bytes, from[8]!, to[8]!)) return;
+    if (!this.#findAllele(bytes, from[8]!, to[8]!)) return;
     const { nextVariant } = this.#variants;
     nextVariant.build = this.#build;
     nextVariant.bytes = bytes;
@@ -45,31 +45,31 @@ export class GvfVariantBuilder {
     nextVariant.to = to[0]!;
     nextVariant.start = first;
     nextVariant.stop = last;
-    nextVariant.alleleFrom = this.#from;
-    nextVariant.alleleTo = this.#to;
+    nextVariant.alleleFrom = this.#alleleFrom;
+    nextVariant.alleleTo = this.#alleleTo;
     nextVariant.isReverse = bytes[from[6]!] === 45;
     this.#variants.addNextVariant(row);
   }
 
   /** Finds the only sequence of `Variant_seq` that differs from `Reference_seq`; returns false if there is none or more than one. */
-  #find(bytes: Uint8Array, from: number, to: number): boolean {
-    const variants = attributeValueStart(bytes, from, to, variantSeqKey);
-    const reference = attributeValueStart(bytes, from, to, referenceSeqKey);
-    if (variants < 0 || reference < 0) return false;
-    const referenceTo = attributeValueEnd(bytes, reference, to);
-    let found = 0;
-    for (let at = variants; ; at++) {
+  #findAllele(bytes: Uint8Array, from: number, to: number): boolean {
+    const variantsFrom = attributeValueStart(bytes, from, to, variantSeqKey);
+    const referenceFrom = attributeValueStart(bytes, from, to, referenceSeqKey);
+    if (variantsFrom < 0 || referenceFrom < 0) return false;
+    const referenceTo = attributeValueEnd(bytes, referenceFrom, to);
+    let alleleCount = 0;
+    for (let at = variantsFrom; ; at++) {
       const end = attributeValueEnd(bytes, at, to);
       if (
         isBasesOrDash(bytes, at, end) &&
-        !areEqualIgnoringCase(bytes, at, end, reference, referenceTo)
+        !areEqualIgnoringCase(bytes, at, end, referenceFrom, referenceTo)
       ) {
-        found++;
-        this.#from = at;
-        this.#to = end;
+        alleleCount++;
+        this.#alleleFrom = at;
+        this.#alleleTo = end;
       }
       at = end;
-      if (at >= to || bytes[at] !== comma) return found === 1;
+      if (at >= to || bytes[at] !== comma) return alleleCount === 1;
     }
   }
 }
@@ -97,12 +97,12 @@ function areEqualIgnoringCase(
   bytes: Uint8Array,
   from: number,
   to: number,
-  other: number,
-  end: number,
+  otherFrom: number,
+  otherTo: number,
 ): boolean {
-  if (to - from !== end - other) return false;
+  if (to - from !== otherTo - otherFrom) return false;
   for (let i = 0; i < to - from; i++)
-    if ((bytes[from + i]! | 32) !== (bytes[other + i]! | 32)) return false;
+    if ((bytes[from + i]! | 32) !== (bytes[otherFrom + i]! | 32)) return false;
   return true;
 }
 

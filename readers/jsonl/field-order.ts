@@ -13,19 +13,19 @@ export interface OrderedField {
 /** Learns the order of keys in records, and the spaces around the keys. */
 export class FieldOrder extends JsonScanner {
   readonly fields: OrderedField[] = [];
-  #isNew = false;
+  #hasChanged = false;
 
   /** Learns from the record at `at`, which has been read without error into `columns`. Returns whether the known order has changed. */
   learnFromRecord(text: Uint8Array, at: number, columns: ObjectFields): boolean {
     this.startText(text, at);
-    this.#isNew = false;
-    this.#object(this.fields, columns);
-    return this.#isNew;
+    this.#hasChanged = false;
+    this.#learnFromObject(this.fields, columns);
+    return this.#hasChanged;
   }
 
   /** Learns from an object; returns false at a key that cannot be learned or whose place contradicts the known order. */
-  #object(known: OrderedField[], columns: ObjectFields): boolean {
-    let next = 0;
+  #learnFromObject(knownFields: OrderedField[], columns: ObjectFields): boolean {
+    let nextIndex = 0;
     this.scanOffset++;
     for (let isFirst = true; ; isFirst = false) {
       const from = this.scanOffset;
@@ -37,19 +37,20 @@ export class FieldOrder extends JsonScanner {
       const column = columns.field(decoder.decode(key.bytes.subarray(key.from, key.to)));
       this.skipSpace();
       this.scanOffset++;
-      const first = this.skipSpace();
+      const firstByte = this.skipSpace();
       if (column === null) return false;
-      const at = known.findIndex((field) => field.column === column);
-      if (at >= 0 && at < next) return false;
-      const field = at < 0 ? { column, literal: noBytes, members: null } : known[at]!;
-      if (at < 0) known.splice(next, 0, field);
-      next = at < 0 ? next + 1 : at + 1;
+      const fieldIndex = knownFields.findIndex((field) => field.column === column);
+      if (fieldIndex >= 0 && fieldIndex < nextIndex) return false;
+      const field =
+        fieldIndex < 0 ? { column, literal: noBytes, members: null } : knownFields[fieldIndex]!;
+      if (fieldIndex < 0) knownFields.splice(nextIndex, 0, field);
+      nextIndex = fieldIndex < 0 ? nextIndex + 1 : fieldIndex + 1;
       if (!areBytesEqual(field.literal, this.bytes, from, this.scanOffset)) {
         field.literal = this.bytes.slice(from, this.scanOffset);
-        this.#isNew = true;
+        this.#hasChanged = true;
       }
-      if (first !== jsonBytes.openObject) this.#skip();
-      else if (!this.#members(field)) return false;
+      if (firstByte !== jsonBytes.openObject) this.#skipValue();
+      else if (!this.#learnFromMembers(field)) return false;
       if (this.skipSpace() === jsonBytes.closeObject) break;
       this.scanOffset++;
     }
@@ -57,18 +58,19 @@ export class FieldOrder extends JsonScanner {
     return true;
   }
 
-  #members(field: OrderedField): boolean {
-    const object = field.column.startObjects();
-    if (object === null) {
-      this.#skip();
+  /** Learns from the members of an object that is the value of `field`; returns false as `#learnFromObject` does. */
+  #learnFromMembers(field: OrderedField): boolean {
+    const objectRun = field.column.startObjects();
+    if (objectRun === null) {
+      this.#skipValue();
       return true;
     }
-    if (field.members === null) this.#isNew = true;
-    return this.#object((field.members ??= []), object.fields);
+    if (field.members === null) this.#hasChanged = true;
+    return this.#learnFromObject((field.members ??= []), objectRun.fields);
   }
 
   /** Moves past a value. */
-  #skip(): void {
+  #skipValue(): void {
     let depth = 0;
     for (;;) {
       const c = this.bytes[this.scanOffset]!;

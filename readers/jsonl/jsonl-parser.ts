@@ -25,8 +25,8 @@ export class JsonlParser extends JsonScanner {
   protected readonly context: RecordContext;
   /** Whether the records end at this line, so that all text after it is ignored. */
   protected hasEnded = false;
-  readonly #skipped: SkippedValues;
-  readonly #runs: RecordRunParser | null;
+  readonly #skippedValues: SkippedValues;
+  readonly #runParser: RecordRunParser | null;
 
   /** With `hasRuns`, each line is exactly one record, so that `RecordRunParser` can be used. */
   constructor(out: BatchBuilder, report: Report, columns: Columns, hasRuns = false) {
@@ -34,15 +34,15 @@ export class JsonlParser extends JsonScanner {
     this.#out = out;
     this.#report = report;
     this.context = new RecordContext(report);
-    this.#skipped = new SkippedValues(this.context);
+    this.#skippedValues = new SkippedValues(this.context);
     this.fields = createRecordFields({
       declared: columns,
       context: this.context,
       onNew: (column) => out.addBuilder(column.name, column),
     });
-    this.#runs = hasRuns
+    this.#runParser = hasRuns
       ? new RecordRunParser(out, this.context, (column, at, depth) =>
-          this.#valueAt(column, at, depth),
+          this.#readValueAt(column, at, depth),
         )
       : null;
   }
@@ -51,21 +51,21 @@ export class JsonlParser extends JsonScanner {
   parseLines(chunk: Uint8Array): number {
     this.startText(chunk, 0);
     const isValidUtf8 = isUtf8(chunk);
-    const runs = isValidUtf8 ? this.#runs : null;
+    const runParser = isValidUtf8 ? this.#runParser : null;
     const { context } = this;
     context.line = 0;
     while (this.scanOffset < chunk.length && !this.#report.isStopped && !this.hasEnded) {
       const { scanOffset } = this;
-      const run = runs?.readRun(chunk, scanOffset, context.line + 1) ?? 0;
-      this.scanOffset = run > 0 ? runs!.nextRecordOffset : scanOffset; // reading the values of a run has changed the position
-      context.line += run;
-      if (run > 0) continue;
+      const runRecords = runParser?.readRun(chunk, scanOffset, context.line + 1) ?? 0;
+      this.scanOffset = runRecords > 0 ? runParser!.nextRecordOffset : scanOffset; // reading the values of a run has changed the position
+      context.line += runRecords;
+      if (runRecords > 0) continue;
       context.line++;
       if (isValidUtf8 || isUtf8(chunk.subarray(scanOffset, findLineEnd(chunk, scanOffset))))
-        this.#line(false);
-      else this.#repairedLine(chunk);
+        this.#readLine(false);
+      else this.#readRepairedLine(chunk);
       if (!context.hasFailed && chunk[scanOffset] === jsonBytes.openObject)
-        runs?.learnFromRecord(chunk, scanOffset, this.fields);
+        runParser?.learnFromRecord(chunk, scanOffset, this.fields);
     }
     if (this.hasEnded) this.#report.markEndOfRecords();
     return context.line;
@@ -86,16 +86,16 @@ export class JsonlParser extends JsonScanner {
   }
 
   /** Parses a copy of a line that is not valid UTF-8, in which invalid bytes are replaced by U+FFFD. */
-  #repairedLine(chunk: Uint8Array): void {
+  #readRepairedLine(chunk: Uint8Array): void {
     const from = this.scanOffset;
     const to = findLineEnd(chunk, from);
     this.startText(repairUtf8Line(chunk.subarray(from, to)), 0);
-    this.#line(true);
+    this.#readLine(true);
     this.startText(chunk, nextLineStart(chunk, to));
   }
 
   /** Parses one line, which may be blank or malformed, and moves to the start of the next line. */
-  #line(isRepaired: boolean): void {
+  #readLine(isRepaired: boolean): void {
     this.lineStart = this.scanOffset;
     this.skipSpace();
     if (this.isLineEnd() || !this.beginsRecord()) {
@@ -108,7 +108,7 @@ export class JsonlParser extends JsonScanner {
     context.hasFailed = false;
     this.hasLoneSurrogate = false;
     try {
-      this.#record();
+      this.#readRecord();
       if (isRepaired) context.warn(codes.unreadableLine, null, repairedUtf8Warning);
       if (this.hasLoneSurrogate) context.warn(codes.unreadableLine, null, loneSurrogateWarning);
     } catch (error) {
@@ -123,46 +123,46 @@ export class JsonlParser extends JsonScanner {
   }
 
   /** Parses the value at an offset, in a record of a run, into a column. */
-  #valueAt(column: ValueColumn, at: number, depth: number): void {
+  #readValueAt(column: ValueColumn, at: number, depth: number): void {
     this.scanOffset = at;
     this.nestingDepth = depth;
     this.hasLoneSurrogate = false;
-    this.#value(column);
+    this.#readValue(column);
     // Only the general path can report a lone surrogate as a warning about its record.
     if (this.hasLoneSurrogate) throw new TrialReadFailed();
   }
 
-  #record(): void {
+  #readRecord(): void {
     this.nestingDepth = 0;
     if (this.bytes[this.scanOffset] !== jsonBytes.openObject)
       this.fail(`each line must hold one JSON object, found ${this.describeCurrent()}`);
     this.fields.row = this.#out.rows;
-    this.#object(this.fields);
+    this.#readObject(this.fields);
     this.skipSpace();
     this.onRecordEnd();
     this.context.checkFieldCount();
   }
 
-  #object(fields: ObjectFields): void {
+  #readObject(fields: ObjectFields): void {
     const { row } = fields;
     this.enterNesting();
     let previous: ValueColumn | null = null;
     if (this.skipSpace() === jsonBytes.closeObject) return this.leaveNesting();
     for (;;) {
       const guess = previous === null ? fields.firstField : previous.nextColumnGuess;
-      const column = this.#key(fields, guess);
-      if (column === null) this.#skip(null);
+      const column = this.#readKey(fields, guess);
+      if (column === null) this.#skipValue(null);
       else {
         if (previous === null) fields.firstField = column;
         else previous.nextColumnGuess = column;
         previous = column;
         this.#startValue(column, row);
         if (this.nestingDepth === 1) this.beforeFieldValue(column);
-        this.#value(column);
+        this.#readValue(column);
       }
-      const next = this.skipSpace();
-      if (next === jsonBytes.closeObject) return this.leaveNesting();
-      if (next !== jsonBytes.comma)
+      const nextByte = this.skipSpace();
+      if (nextByte === jsonBytes.closeObject) return this.leaveNesting();
+      if (nextByte !== jsonBytes.comma)
         this.fail(`expected "," or "}", found ${this.describeCurrent()}`);
       this.scanOffset++;
       this.skipSpace();
@@ -184,7 +184,7 @@ export class JsonlParser extends JsonScanner {
   }
 
   /** Parses a key and its colon. Returns the column of the field; that is `guess` if its key is at this position. */
-  #key(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
+  #readKey(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
     const { bytes } = this;
     if (bytes[this.scanOffset] !== jsonBytes.quote)
       this.fail(`expected a key in double quotes, found ${this.describeCurrent()}`);
@@ -203,44 +203,44 @@ export class JsonlParser extends JsonScanner {
       const text = this.scanString();
       column = fields.field(decoder.decode(text.bytes.subarray(text.from, text.to)));
     }
-    this.#colon();
+    this.#readColon();
     return column;
   }
 
-  #colon(): void {
+  #readColon(): void {
     if (this.skipSpace() !== jsonBytes.colon)
       this.fail(`expected ":" after the key, found ${this.describeCurrent()}`);
     this.scanOffset++;
     this.skipSpace();
   }
 
-  #value(column: ValueColumn): void {
-    const first = this.bytes[this.scanOffset]!;
-    if (column.storesJson && first !== 110) return this.#json(column);
-    if (first === jsonBytes.quote) {
+  #readValue(column: ValueColumn): void {
+    const firstByte = this.bytes[this.scanOffset]!;
+    if (column.storesJson && firstByte !== 110) return this.#readJson(column);
+    if (firstByte === jsonBytes.quote) {
       const text = this.scanString();
       column.addString(text.bytes, text.from, text.to);
-    } else if (first === jsonBytes.openObject) {
+    } else if (firstByte === jsonBytes.openObject) {
       const fields = column.beginObject();
-      if (fields === null) return this.#skip(column.path);
-      this.#object(fields);
+      if (fields === null) return this.#skipValue(column.path);
+      this.#readObject(fields);
       column.endObject();
-    } else if (first === jsonBytes.openList) this.#list(column);
-    else this.#scalar(column, first);
+    } else if (firstByte === jsonBytes.openList) this.#readList(column);
+    else this.#readScalar(column, firstByte);
   }
 
-  #list(column: ValueColumn): void {
+  #readList(column: ValueColumn): void {
     const items = column.beginList();
-    if (items === null) return this.#skip(column.path);
+    if (items === null) return this.#skipValue(column.path);
     this.enterNesting();
     if (this.skipSpace() === jsonBytes.closeList) this.leaveNesting();
     else {
       for (;;) {
         this.skipSpace();
-        this.#value(items);
-        const next = this.skipSpace();
-        if (next === jsonBytes.closeList) break;
-        if (next !== jsonBytes.comma)
+        this.#readValue(items);
+        const nextByte = this.skipSpace();
+        if (nextByte === jsonBytes.closeList) break;
+        if (nextByte !== jsonBytes.comma)
           this.fail(`expected "," or "]", found ${this.describeCurrent()}`);
         this.scanOffset++;
       }
@@ -249,8 +249,8 @@ export class JsonlParser extends JsonScanner {
     column.endList();
   }
 
-  #scalar(column: ValueColumn, first: number): void {
-    switch (first) {
+  #readScalar(column: ValueColumn, firstByte: number): void {
+    switch (firstByte) {
       case 116:
         this.skipLiteral('true');
         return column.addBoolean(true);
@@ -265,7 +265,7 @@ export class JsonlParser extends JsonScanner {
         this.skipLiteral('NaN');
         this.context.rejectUnlessLenient(
           codes.nan,
-          this.#skipped.reportedPathOf(column),
+          this.#skippedValues.reportedPathOf(column),
           'the value is NaN',
         );
         return column.appendNull();
@@ -273,26 +273,26 @@ export class JsonlParser extends JsonScanner {
         this.skipLiteral('Infinity');
         return this.#addInfinity(column, Infinity);
       case jsonBytes.minus:
-        if (this.bytes[this.scanOffset + 1] !== 73) return this.#number(column);
+        if (this.bytes[this.scanOffset + 1] !== 73) return this.#readNumber(column);
         this.skipLiteral('-Infinity');
         return this.#addInfinity(column, -Infinity);
       default:
-        return this.#number(column);
+        return this.#readNumber(column);
     }
   }
 
-  #number(column: ValueColumn): void {
+  #readNumber(column: ValueColumn): void {
     const { bytes } = this;
     const from = this.scanOffset;
     const isNegative = bytes[from] === jsonBytes.minus;
-    const first = isNegative ? from + 1 : from;
-    let at = first;
+    const digitsFrom = isNegative ? from + 1 : from;
+    let at = digitsFrom;
     let mantissa = 0;
     let c = bytes[at]!;
     for (; c >= 48 && c <= 57; c = bytes[++at]!) mantissa = mantissa * 10 + (c - 48);
-    const digits = at - first;
+    const digits = at - digitsFrom;
     if (digits === 0) this.fail(`unexpected ${this.describeCurrent()}`);
-    if (digits > 1 && bytes[first] === 48) this.fail('a number may not begin with 0');
+    if (digits > 1 && bytes[digitsFrom] === 48) this.fail('a number may not begin with 0');
     let decimals = 0;
     let hasExponent = false;
     if (c === 46) {
@@ -312,11 +312,11 @@ export class JsonlParser extends JsonScanner {
     }
     this.scanOffset = at;
     if (decimals > 0 || hasExponent || digits > 15)
-      this.#longNumber(column, from, decimals === 0 && !hasExponent);
+      this.#readLongNumber(column, from, decimals === 0 && !hasExponent);
     else column.addInteger(isNegative ? 0 - mantissa : mantissa);
   }
 
-  #longNumber(column: ValueColumn, from: number, isInteger: boolean): void {
+  #readLongNumber(column: ValueColumn, from: number, isInteger: boolean): void {
     let value = isInteger ? NaN : parseFloatBytes(this.bytes, from, this.scanOffset);
     // Integers are parsed as a string, and so are texts of very many digits, for which `parseFloatBytes` returns NaN.
     const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.scanOffset));
@@ -325,14 +325,14 @@ export class JsonlParser extends JsonScanner {
     else if (!isInteger) column.addDouble(value);
     else if (Number.isSafeInteger(value)) column.addInteger(value);
     else {
-      const whole = BigInt(text);
-      this.#skipped.checkInteger(column, whole);
-      column.addBigint(whole);
+      const exactInteger = BigInt(text);
+      this.#skippedValues.checkInteger(column, exactInteger);
+      column.addBigint(exactInteger);
     }
   }
 
   #addInfinity(column: ValueColumn, value: number): void {
-    const path = this.#skipped.reportedPathOf(column);
+    const path = this.#skippedValues.reportedPathOf(column);
     const message = `the value is ${value} or too large for a double`;
     this.context.rejectUnlessLenient(codes.infinity, path, message);
     if (this.context.isLenient) column.addDouble(value);
@@ -340,9 +340,9 @@ export class JsonlParser extends JsonScanner {
   }
 
   /** Stores a value of any kind as compact JSON text, in which equal numbers and strings have the same form; keys keep their order. */
-  #json(column: ValueColumn): void {
+  #readJson(column: ValueColumn): void {
     const from = this.scanOffset;
-    this.#skip(column.path);
+    this.#skipValue(column.path);
     const value = parseJson(this.bytes.subarray(from, this.scanOffset));
     const text = stringifyJson(value, { nonFinite: 'null' });
     const utf8 = encoder.encode(this.hasLoneSurrogate ? replaceLoneSurrogateEscapes(text) : text);
@@ -350,36 +350,41 @@ export class JsonlParser extends JsonScanner {
   }
 
   /** Validates a value that has no column, and moves past it. `path` is null if the field has no column because the import has too many. */
-  #skip(path: string | null): void {
-    const open = this.bytes[this.scanOffset]!;
-    if (open !== jsonBytes.openObject && open !== jsonBytes.openList) {
-      this.#skipped.skippedPath = path ?? '';
-      return this.#value(this.#skipped.column);
+  #skipValue(path: string | null): void {
+    const openByte = this.bytes[this.scanOffset]!;
+    if (openByte !== jsonBytes.openObject && openByte !== jsonBytes.openList) {
+      this.#skippedValues.skippedPath = path ?? '';
+      return this.#readValue(this.#skippedValues.column);
     }
-    const close = open === jsonBytes.openObject ? jsonBytes.closeObject : jsonBytes.closeList;
-    const members = new Set<string>();
+    const closeByte =
+      openByte === jsonBytes.openObject ? jsonBytes.closeObject : jsonBytes.closeList;
+    const memberPaths = new Set<string>();
     this.enterNesting();
-    if (this.skipSpace() === close) return this.leaveNesting();
+    if (this.skipSpace() === closeByte) return this.leaveNesting();
     for (;;) {
-      if (open === jsonBytes.openList) this.#skip(path);
+      if (openByte === jsonBytes.openList) this.#skipValue(path);
       else {
         if (this.bytes[this.scanOffset] !== jsonBytes.quote)
           this.fail(`expected a key in double quotes, found ${this.describeCurrent()}`);
         const { bytes, from, to } = this.scanString();
-        const member = path === null ? null : `${path}.${decoder.decode(bytes.subarray(from, to))}`;
-        this.#colon();
-        if (member !== null) {
-          if (members.has(member)) this.#warnRepeated(member);
-          members.add(member);
-          this.#skipped.countMember(member, this.bytes[this.scanOffset] === jsonBytes.openObject);
+        const memberPath =
+          path === null ? null : `${path}.${decoder.decode(bytes.subarray(from, to))}`;
+        this.#readColon();
+        if (memberPath !== null) {
+          if (memberPaths.has(memberPath)) this.#warnRepeated(memberPath);
+          memberPaths.add(memberPath);
+          this.#skippedValues.countMember(
+            memberPath,
+            this.bytes[this.scanOffset] === jsonBytes.openObject,
+          );
         }
-        this.#skip(member);
+        this.#skipValue(memberPath);
       }
-      const next = this.skipSpace();
-      if (next === close) return this.leaveNesting();
-      if (next !== jsonBytes.comma)
+      const nextByte = this.skipSpace();
+      if (nextByte === closeByte) return this.leaveNesting();
+      if (nextByte !== jsonBytes.comma)
         this.fail(
-          `expected "," or "${String.fromCharCode(close)}", found ${this.describeCurrent()}`,
+          `expected "," or "${String.fromCharCode(closeByte)}", found ${this.describeCurrent()}`,
         );
       this.scanOffset++;
       this.skipSpace();

@@ -7,18 +7,18 @@ const maxReadDigits = 18;
 
 /** The locals that the instructions `readNumberSource` use, including those for its results. */
 export const numberLocals = {
-  locals: ['begin', 'byte', 'digits', 'decimals', 'exponent', 'isNegative', 'isSmall', 'isDouble', 'isRead'], // prettier-ignore
+  locals: ['begin', 'byte', 'digits', 'decimals', 'exponent', 'isNegative', 'isExponentNegative', 'isDouble', 'isRead'], // prettier-ignore
   longs: ['mantissa'],
   doubles: ['number', 'sum', 'power', 'back', 'correction', 'highA', 'lowA', 'highB', 'lowB'],
 } as const;
 
-/** Returns instructions that move past digits; `add` adds the digit in `$byte` to the value read so far. */
-const readDigitsSource = (add: string): string => `
+/** Returns instructions that move past digits; `addDigitSource` adds the digit in `$byte` to the value read so far. */
+const readDigitsSource = (addDigitSource: string): string => `
   loop
     ${set('byte', sub(currentByte, int(48)))}
     ${lessThan(get('byte'), int(10))}
     if
-      ${add}
+      ${addDigitSource}
       ${advance('at')}
       br 1
     end
@@ -167,8 +167,8 @@ export const readNumberSource = (powers: number): string => `
   ${equals(`${currentByte}\n${int(32)}\ni32.or`, int(101))}
   if
     ${advance('at')}
-    ${set('isSmall', isCurrentByte('-'))}
-    ${advance('at', or(isCurrentByte('+'), get('isSmall')))}
+    ${set('isExponentNegative', isCurrentByte('-'))}
+    ${advance('at', or(isCurrentByte('+'), get('isExponentNegative')))}
     ${set('begin', get('at'))}
     ${set('exponent', int(0))}
     ${readExponentSource}
@@ -177,7 +177,7 @@ export const readNumberSource = (powers: number): string => `
     ${ifThen(greaterThan(sub(get('at'), get('begin')), int(3)), set('digits', int(maxReadDigits + 1)))}
     ${sub(get('decimals'), get('exponent'))}
     ${add(get('decimals'), get('exponent'))}
-    ${get('isSmall')}
+    ${get('isExponentNegative')}
     i32.eqz
     select
     local.set $decimals

@@ -41,42 +41,51 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
    * many fields, or if their keys are too long in total.
    */
   setFields(fields: readonly OrderedField[]): boolean {
-    const { fields: root, literals, end } = recordAddresses;
-    const count = countFields(fields);
-    const size = (all: readonly OrderedField[]): number =>
-      all.reduce((sum, { literal, members }) => sum + 16 + literal.length + size(members ?? []), 0);
-    if (count >= budgets.recordKeysWarning || size(fields) > end - literals) return false;
-    this.maxRunRecords = Math.floor(maxGatheredRanges / Math.max(1, count));
+    const { fields: rootAddress, literals, end } = recordAddresses;
+    const fieldCount = countFields(fields);
+    const sizeOf = (listedFields: readonly OrderedField[]): number =>
+      listedFields.reduce(
+        (sum, { literal, members }) => sum + 16 + literal.length + sizeOf(members ?? []),
+        0,
+      );
+    if (fieldCount >= budgets.recordKeysWarning || sizeOf(fields) > end - literals) return false;
+    this.maxRunRecords = Math.floor(maxGatheredRanges / Math.max(1, fieldCount));
     this.#literalEnd = literals;
-    this.#setWord(root, 'next', this.#addFields(fields, root, root + 4 * wordsPerField));
+    this.#setWord(
+      rootAddress,
+      'next',
+      this.#addFields(fields, rootAddress, rootAddress + 4 * wordsPerField),
+    );
     this.textLength = 0;
     return true;
   }
 
   /** Returns the kinds of the values of a field in the run, as bits of `valueKinds`. */
-  valueKindsOf(i: number): number {
+  valueKindsOf(fieldNumber: number): number {
     return this.#words[
-      (recordAddresses.fields + 4 * (i + 1) * wordsPerField) / 4 + fieldWordOffsets.kinds
+      (recordAddresses.fields + 4 * (fieldNumber + 1) * wordsPerField) / 4 + fieldWordOffsets.kinds
     ]!;
   }
 
   /**
-   * Finds a run of `least` to `most` records that begins at `at`, and sets `nextRecordOffset` to its end. Returns the number of records; 0
-   * if there are fewer than `least`.
+   * Finds a run of `minRecords` to `maxRecords` records that begins at `at`, and sets `nextRecordOffset` to its end. Returns the number of
+   * records; 0 if there are fewer than `minRecords`.
    */
-  findRecordRun(text: Uint8Array, at: number, least: number, most: number): number {
-    if (at < this.bufferOffset || at >= this.bufferOffset + this.textLength) this.#openAt(text, at);
-    const { fields: root } = recordAddresses;
-    const count = this.#records(at, most);
-    this.nextRecordOffset = this.bufferOffset + this.#word(root, 'cells') - this.bytes.byteOffset;
-    if (count < least) return 0;
+  findRecordRun(text: Uint8Array, at: number, minRecords: number, maxRecords: number): number {
+    if (at < this.bufferOffset || at >= this.bufferOffset + this.textLength)
+      this.#loadLines(text, at);
+    const { fields: rootAddress } = recordAddresses;
+    const count = this.#runKernel(at, maxRecords);
+    this.nextRecordOffset =
+      this.bufferOffset + this.#readWord(rootAddress, 'cells') - this.bytes.byteOffset;
+    if (count < minRecords) return 0;
     // The kernel stopped within a record. The run is read again without that record, so that the kinds of its values are not recorded.
-    if (this.#word(root, 'kinds') !== 0) this.#records(at, count);
+    if (this.#readWord(rootAddress, 'kinds') !== 0) this.#runKernel(at, count);
     return count;
   }
 
   /** Fills the buffer with whole lines, beginning at `at`. */
-  #openAt(text: Uint8Array, at: number): void {
+  #loadLines(text: Uint8Array, at: number): void {
     this.loadText(text, at);
     this.textLength = this.bytes.lastIndexOf(10, this.textLength - 1) + 1;
     // The bytes after the last line are cleared, so that no value extends beyond it.
@@ -84,40 +93,44 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
     this.bufferOffset = at;
   }
 
-  #records(at: number, most: number): number {
+  #runKernel(at: number, most: number): number {
     const { fields: root } = recordAddresses;
-    const last = this.#word(root, 'next');
-    for (let field = root; field < last; field += 4 * wordsPerField)
-      this.#setWord(field, 'kinds', 0);
-    const begin = this.bytes.byteOffset;
-    return this.kernelExports.records(begin + at - this.bufferOffset, begin + this.textLength, Math.min(most, this.maxRunRecords), budgets.stringBytes, root); // prettier-ignore
+    const fieldsEnd = this.#readWord(root, 'next');
+    for (let fieldAddress = root; fieldAddress < fieldsEnd; fieldAddress += 4 * wordsPerField)
+      this.#setWord(fieldAddress, 'kinds', 0);
+    const base = this.bytes.byteOffset;
+    return this.kernelExports.records(base + at - this.bufferOffset, base + this.textLength, Math.min(most, this.maxRunRecords), budgets.stringBytes, root); // prettier-ignore
   }
 
   /** Writes the descriptions of fields from address `from` on; returns the address of their end. */
   #addFields(fields: readonly OrderedField[], parent: number, from: number): number {
-    let at = from;
+    let fieldAddress = from;
     for (const { literal, members } of fields) {
-      const number = (at - recordAddresses.fields) / (4 * wordsPerField) - 1;
+      const fieldNumber = (fieldAddress - recordAddresses.fields) / (4 * wordsPerField) - 1;
       this.#memory.set(literal, this.#literalEnd);
-      this.#setWord(at, 'literal', this.#literalEnd);
-      this.#setWord(at, 'literalBytes', literal.length);
-      this.#setWord(at, 'parent', parent);
-      this.#setWord(at, 'cells', 4 * number * this.maxRunRecords);
-      this.#setWord(at, 'isObject', members === null ? 0 : 1);
+      this.#setWord(fieldAddress, 'literal', this.#literalEnd);
+      this.#setWord(fieldAddress, 'literalBytes', literal.length);
+      this.#setWord(fieldAddress, 'parent', parent);
+      this.#setWord(fieldAddress, 'cells', 4 * fieldNumber * this.maxRunRecords);
+      this.#setWord(fieldAddress, 'isObject', members === null ? 0 : 1);
       this.#literalEnd += literal.length + 16;
-      const next = this.#addFields(members ?? [], at, at + 4 * wordsPerField);
-      this.#setWord(at, 'next', next);
-      at = next;
+      const nextAddress = this.#addFields(
+        members ?? [],
+        fieldAddress,
+        fieldAddress + 4 * wordsPerField,
+      );
+      this.#setWord(fieldAddress, 'next', nextAddress);
+      fieldAddress = nextAddress;
     }
-    return at;
+    return fieldAddress;
   }
 
-  #word(field: number, name: keyof typeof fieldWordOffsets): number {
-    return this.#words[field / 4 + fieldWordOffsets[name]]!;
+  #readWord(fieldAddress: number, name: keyof typeof fieldWordOffsets): number {
+    return this.#words[fieldAddress / 4 + fieldWordOffsets[name]]!;
   }
 
-  #setWord(field: number, name: keyof typeof fieldWordOffsets, value: number): void {
-    this.#words[field / 4 + fieldWordOffsets[name]] = value;
+  #setWord(fieldAddress: number, name: keyof typeof fieldWordOffsets, value: number): void {
+    this.#words[fieldAddress / 4 + fieldWordOffsets[name]] = value;
   }
 }
 

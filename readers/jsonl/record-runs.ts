@@ -13,8 +13,8 @@ import { jsonBytes, MalformedLine } from './scanner.js';
 type AddValueAt = (column: ValueColumn, at: number, depth: number) => void;
 
 /**
- * Number of searches without a run in between, and of abandoned runs (`maxFailedRuns`), after which the rest of the chunk is read record by
- * record.
+ * Numbers of searches that find no run, and of abandoned runs (`maxFailedRuns`), since the last appended run, after which the rest of the
+ * chunk is read record by record.
  */
 const maxFailedSearches = 100;
 const maxFailedRuns = 16;
@@ -33,35 +33,35 @@ export class RecordRunParser {
   nextRecordOffset = 0;
   readonly #out: BatchBuilder;
   readonly #context: RecordContext;
-  readonly #read: AddValueAt;
-  readonly #order = new FieldOrder();
+  readonly #addValueAt: AddValueAt;
+  readonly #fieldOrder = new FieldOrder();
   readonly #buffer = recordBuffer();
   #isEnabled = true;
   /** The offset in the text up to which all records are left to `JsonlParser`. */
-  #generalUntil = 0;
-  #maxRows = Infinity;
+  #generalPathEnd = 0;
+  #maxRunRecords = Infinity;
   #learnedRecords = 0;
-  #failures = 0;
+  #failedSearches = 0;
   #failedRuns = 0;
   /**
-   * The number of the next field to append; `#depth` is the number of objects around it, and `#keys` an upper bound for the number of keys
-   * in a record of the run.
+   * The number of the next field to append; `#depth` is the number of objects around it, and `#maxKeyCount` an upper bound for the number
+   * of keys in a record of the run.
    */
-  #field = 0;
+  #nextFieldNumber = 0;
   #depth = 1;
-  #keys = 0;
+  #maxKeyCount = 0;
 
-  constructor(out: BatchBuilder, context: RecordContext, read: AddValueAt) {
+  constructor(out: BatchBuilder, context: RecordContext, addValueAt: AddValueAt) {
     this.#out = out;
     this.#context = context;
-    this.#read = read;
+    this.#addValueAt = addValueAt;
   }
 
   /** Learns the order of keys from a record that the parser has read into `fields`. */
   learnFromRecord(text: Uint8Array, at: number, fields: ObjectFields): void {
-    if (!this.#isEnabled || at < this.#generalUntil || ++this.#learnedRecords > maxLearnedRecords)
+    if (!this.#isEnabled || at < this.#generalPathEnd || ++this.#learnedRecords > maxLearnedRecords)
       return;
-    if (this.#order.learnFromRecord(text, at, fields)) this.#isEnabled = this.#buffer.setFields(this.#order.fields); // prettier-ignore
+    if (this.#fieldOrder.learnFromRecord(text, at, fields)) this.#isEnabled = this.#buffer.setFields(this.#fieldOrder.fields); // prettier-ignore
   }
 
   /**
@@ -69,33 +69,34 @@ export class RecordRunParser {
    * `JsonlParser`.
    */
   readRun(text: Uint8Array, at: number, line: number): number {
-    if (!this.#isEnabled || at < this.#generalUntil || this.#order.fields.length === 0) return 0;
-    const count = this.#buffer.findRecordRun(text, at, minRunRecords, this.#maxRows);
+    if (!this.#isEnabled || at < this.#generalPathEnd || this.#fieldOrder.fields.length === 0)
+      return 0;
+    const count = this.#buffer.findRecordRun(text, at, minRunRecords, this.#maxRunRecords);
     this.nextRecordOffset = this.#buffer.nextRecordOffset;
-    if (count > 0 && this.#append(count)) {
-      this.#failures = this.#failedRuns = 0;
-      this.#maxRows = Math.max(this.#maxRows, 2 * count);
+    if (count > 0 && this.#appendRecords(count)) {
+      this.#failedSearches = this.#failedRuns = 0;
+      this.#maxRunRecords = Math.max(this.#maxRunRecords, 2 * count);
       this.#out.endRecords(count, line);
       return count;
     }
-    this.#generalUntil = this.nextRecordOffset;
-    if (count === 0) this.#isEnabled = ++this.#failures < maxFailedSearches;
+    this.#generalPathEnd = this.nextRecordOffset;
+    if (count === 0) this.#isEnabled = ++this.#failedSearches < maxFailedSearches;
     else {
       this.#isEnabled = ++this.#failedRuns < maxFailedRuns;
-      this.#maxRows = Math.max(minRunRecords, count >> 1);
+      this.#maxRunRecords = Math.max(minRunRecords, count >> 1);
     }
     return 0;
   }
 
   /** Appends the values of a run; returns false, with nothing appended, if a value must be reported. */
-  #append(count: number): boolean {
+  #appendRecords(count: number): boolean {
     const { rows } = this.#out;
-    this.#field = 0;
-    this.#keys = 0;
+    this.#nextFieldNumber = 0;
+    this.#maxKeyCount = 0;
     this.#context.isTrial = true;
     try {
-      for (const field of this.#order.fields) this.#appendField(field, rows, count);
-      if (this.#keys < budgets.recordKeysWarning) return true;
+      for (const field of this.#fieldOrder.fields) this.#appendField(field, rows, count);
+      if (this.#maxKeyCount < budgets.recordKeysWarning) return true;
     } catch (error) {
       if (!(error instanceof TrialReadFailed || error instanceof MalformedLine)) throw error;
     } finally {
@@ -107,57 +108,58 @@ export class RecordRunParser {
   }
 
   #appendField({ column, members }: OrderedField, row: number, count: number): void {
-    const number = this.#field++;
-    const first = number * this.#buffer.maxRunRecords;
-    const kinds = this.#buffer.valueKindsOf(number) & ~valueKinds.absent;
-    const after = this.#field + countFields(members ?? []);
+    const fieldNumber = this.#nextFieldNumber++;
+    const firstCell = fieldNumber * this.#buffer.maxRunRecords;
+    const kinds = this.#buffer.valueKindsOf(fieldNumber) & ~valueKinds.absent;
+    const nextFieldNumber = this.#nextFieldNumber + countFields(members ?? []);
     column.padTo(row);
-    const object = kinds === valueKinds.object ? column.startObjects() : null;
-    if (object !== null) {
+    const objectRun = kinds === valueKinds.object ? column.startObjects() : null;
+    if (objectRun !== null) {
       this.#depth++;
       for (const member of members!) this.#appendField(member, row, count);
       this.#depth--;
       const { rangeStarts } = this.#buffer;
-      object.endObjects(count, (i) => rangeStarts[first + i] !== 0);
+      objectRun.endObjects(count, (i) => rangeStarts[firstCell + i] !== 0);
       column.padTo(row + count);
       return;
     }
-    this.#keys++;
-    this.#field = after;
-    if (kinds === 0 || this.#appendRun(column, kinds, first, count)) return;
-    this.#appendValues(column, row, first, count);
+    this.#maxKeyCount++;
+    this.#nextFieldNumber = nextFieldNumber;
+    if (kinds === 0 || this.#appendRun(column, kinds, firstCell, count)) return;
+    this.#appendValues(column, row, firstCell, count);
   }
 
   /**
    * Appends the values of a field if all are texts, all are numbers or all are booleans. Returns false if they are not, or if the column
    * does not store them unchanged.
    */
-  #appendRun(column: ValueColumn, kinds: number, first: number, count: number): boolean {
+  #appendRun(column: ValueColumn, kinds: number, firstCell: number, count: number): boolean {
     if (column.storesJson) return false;
     const { integer, double, text, boolean } = valueKinds;
-    if (kinds === text) return this.#appendTexts(column, first, count);
-    if (kinds === boolean) return this.#appendNumbers(column, 'boolean', first, count);
-    if (kinds === integer) return this.#appendNumbers(column, 'long', first, count);
-    if ((kinds & ~(integer | double)) !== 0 || !this.#readDoubles(first, count)) return false;
-    return this.#appendNumbers(column, 'double', first, count);
+    if (kinds === text) return this.#appendTexts(column, firstCell, count);
+    if (kinds === boolean) return this.#appendNumbers(column, 'boolean', firstCell, count);
+    if (kinds === integer) return this.#appendNumbers(column, 'long', firstCell, count);
+    if ((kinds & ~(integer | double)) !== 0 || !this.#readDoubles(firstCell, count)) return false;
+    return this.#appendNumbers(column, 'double', firstCell, count);
   }
 
-  #appendTexts(column: ValueColumn, first: number, count: number): boolean {
+  #appendTexts(column: ValueColumn, firstCell: number, count: number): boolean {
     const buffer = this.#buffer;
-    const builder = column.startTexts(() => this.#hasPlainText(first, count));
+    const builder = column.startTexts(() => this.#hasPlainText(firstCell, count));
     if (builder === null) return false;
     const { gatheredBytes, gatheredOffsets, rangeStarts: from } = buffer;
-    buffer.gather(first, count);
-    const hasAbsent = from.subarray(first, first + count).includes(0);
-    const isValid = hasAbsent ? (i: number): boolean => from[first + i] !== 0 : null;
+    buffer.gather(firstCell, count);
+    const hasAbsent = from.subarray(firstCell, firstCell + count).includes(0);
+    const isValid = hasAbsent ? (i: number): boolean => from[firstCell + i] !== 0 : null;
     builder.appendConsecutive({ bytes: gatheredBytes, offsets: gatheredOffsets }, count, isValid);
     column.padTo(builder.length);
     return true;
   }
 
-  #hasPlainText(first: number, count: number): boolean {
+  /** Returns whether one of the texts in the cells is not a date. */
+  #hasPlainText(firstCell: number, count: number): boolean {
     const { bytes, rangeStarts, rangeEnds } = this.#buffer;
-    for (let i = first; i < first + count; i++)
+    for (let i = firstCell; i < firstCell + count; i++)
       if (rangeStarts[i] !== 0 && isoMicros(bytes, rangeStarts[i]!, rangeEnds[i]!) === undefined)
         return true;
     return false;
@@ -166,10 +168,10 @@ export class RecordRunParser {
   #appendNumbers(
     column: ValueColumn,
     kind: 'boolean' | 'long' | 'double',
-    first: number,
+    firstCell: number,
     count: number,
   ): boolean {
-    const numbers = this.#buffer.cellNumbers.subarray(first, first + count);
+    const numbers = this.#buffer.cellNumbers.subarray(firstCell, firstCell + count);
     let builder = column.startNumbers(kind);
     if (
       builder === null &&
@@ -188,9 +190,9 @@ export class RecordRunParser {
    * Parses the numbers that the kernel has not read (many digits, exponents); returns false if one is too large for a double or longer than
    * `parseFloatBytes` supports.
    */
-  #readDoubles(first: number, count: number): boolean {
+  #readDoubles(firstCell: number, count: number): boolean {
     const { bytes, rangeStarts, rangeEnds, cellNumbers } = this.#buffer;
-    for (let i = first; i < first + count; i++) {
+    for (let i = firstCell; i < firstCell + count; i++) {
       if (cellNumbers[i] === cellNumbers[i] || rangeStarts[i] === 0) continue;
       const value = parseFloatBytes(bytes, rangeStarts[i]!, rangeEnds[i]!);
       if (value - value !== 0) return false;
@@ -199,24 +201,24 @@ export class RecordRunParser {
     return true;
   }
 
-  #appendValues(column: ValueColumn, row: number, first: number, count: number): void {
+  #appendValues(column: ValueColumn, row: number, firstCell: number, count: number): void {
     const { bytes, rangeStarts, bufferOffset } = this.#buffer;
     const context = this.#context;
-    let most = 0;
+    let maxKeys = 0;
     for (let i = 0; i < count; i++) {
-      const start = rangeStarts[first + i]!;
+      const start = rangeStarts[firstCell + i]!;
       if (start === 0) continue;
       column.padTo(row + i);
       context.recordNumber++;
       context.keyCount = 0;
       // The cell of a text begins after its opening quote.
-      this.#read(
+      this.#addValueAt(
         column,
         bufferOffset + start - (bytes[start - 1] === jsonBytes.quote ? 1 : 0),
         this.#depth,
       );
-      most = Math.max(most, context.keyCount);
+      maxKeys = Math.max(maxKeys, context.keyCount);
     }
-    this.#keys += most;
+    this.#maxKeyCount += maxKeys;
   }
 }

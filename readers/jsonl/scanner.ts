@@ -25,6 +25,7 @@ export const jsonBytes = {
 /** Scans the tokens of JSON lines. */
 export abstract class JsonScanner {
   protected bytes: Uint8Array = new Uint8Array(0);
+  /** The position in `bytes` of the next byte to scan; `textEnd` is the end of the text. */
   protected scanOffset = 0;
   protected textEnd = 0;
   protected nestingDepth = 0;
@@ -32,7 +33,7 @@ export abstract class JsonScanner {
   protected lineStart = 0;
   /** Whether the line has an escape of a lone surrogate, which became U+FFFD. */
   protected hasLoneSurrogate = false;
-  readonly #span: ScannedString = { bytes: this.bytes, from: 0, to: 0 };
+  readonly #scannedString: ScannedString = { bytes: this.bytes, from: 0, to: 0 };
   #scratch: Uint8Array = new Uint8Array(1024);
 
   protected startText(bytes: Uint8Array, at: number): void {
@@ -86,33 +87,33 @@ export abstract class JsonScanner {
       const c = bytes[at]!;
       if (c === jsonBytes.quote) {
         this.scanOffset = at + 1;
-        const span = this.#span;
-        span.bytes = bytes;
-        span.from = from;
-        span.to = at;
-        return span;
+        const scannedString = this.#scannedString;
+        scannedString.bytes = bytes;
+        scannedString.from = from;
+        scannedString.to = at;
+        return scannedString;
       }
-      if (c === 92) return this.#escapedString(from, at);
+      if (c === 92) return this.#scanEscapedString(from, at);
       if (c < 32) break;
     }
     return this.#failInString(at);
   }
 
   /** Copies a string to the scratch buffer and decodes its escapes. The decoded string is never longer. */
-  #escapedString(from: number, firstEscape: number): ScannedString {
+  #scanEscapedString(from: number, firstEscape: number): ScannedString {
     const { bytes, textEnd: end } = this;
-    let close = firstEscape;
-    for (; close < end && bytes[close] !== jsonBytes.quote; close++) {
+    let closeAt = firstEscape;
+    for (; closeAt < end && bytes[closeAt] !== jsonBytes.quote; closeAt++) {
       // No escape contains a control character, so a backslash does not hide the end of the line.
-      if (bytes[close] === 92) close++;
-      if (close < end && bytes[close]! < 32) this.#failInString(close);
+      if (bytes[closeAt] === 92) closeAt++;
+      if (closeAt < end && bytes[closeAt]! < 32) this.#failInString(closeAt);
     }
-    if (close >= end) this.#failInString(end);
-    if (this.#scratch.length < close - from) this.#scratch = new Uint8Array((close - from) * 2);
+    if (closeAt >= end) this.#failInString(end);
+    if (this.#scratch.length < closeAt - from) this.#scratch = new Uint8Array((closeAt - from) * 2);
     const scratch = this.#scratch;
     scratch.set(bytes.subarray(from, firstEscape));
     let to = firstEscape - from;
-    for (let at = firstEscape; at < close;) {
+    for (let at = firstEscape; at < closeAt;) {
       const c = bytes[at]!;
       if (c !== 92) {
         scratch[to++] = c;
@@ -121,12 +122,12 @@ export abstract class JsonScanner {
       }
       const letter = bytes[at + 1]!;
       if (letter === 117) {
-        let code = this.#hex(at + 2);
+        let code = this.#parseHexDigits(at + 2);
         at += 6;
         if (code >= 0xd800 && code < 0xdc00 && bytes[at] === 92 && bytes[at + 1] === 117) {
-          const low = this.#hex(at + 2);
-          if (low >= 0xdc00 && low < 0xe000) {
-            code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+          const lowSurrogate = this.#parseHexDigits(at + 2);
+          if (lowSurrogate >= 0xdc00 && lowSurrogate < 0xe000) {
+            code = 0x10000 + ((code - 0xd800) << 10) + (lowSurrogate - 0xdc00);
             at += 6;
           }
         }
@@ -136,21 +137,21 @@ export abstract class JsonScanner {
         }
         to = encodeCodePoint(code, scratch, to);
       } else {
-        const escaped = escapedCharacters[letter] ?? 0;
-        if (escaped === 0) this.failAt(at, 'an invalid escape in a string');
-        scratch[to++] = escaped;
+        const escapedByte = escapedCharacters[letter] ?? 0;
+        if (escapedByte === 0) this.failAt(at, 'an invalid escape in a string');
+        scratch[to++] = escapedByte;
         at += 2;
       }
     }
-    this.scanOffset = close + 1;
-    const span = this.#span;
-    span.bytes = scratch;
-    span.from = 0;
-    span.to = to;
-    return span;
+    this.scanOffset = closeAt + 1;
+    const scannedString = this.#scannedString;
+    scannedString.bytes = scratch;
+    scannedString.from = 0;
+    scannedString.to = to;
+    return scannedString;
   }
 
-  #hex(from: number): number {
+  #parseHexDigits(from: number): number {
     let code = 0;
     for (let i = from; i < from + 4; i++) {
       const digit = hexDigits.indexOf(String.fromCharCode(this.bytes[i] ?? 0).toLowerCase());

@@ -11,9 +11,9 @@ export class SkippedValues {
   readonly column: ValueColumn;
   skippedPath = '';
   readonly #context: RecordContext;
-  /** The members of the record number `#record` that have already been counted. */
-  readonly #members = new Set<string>();
-  #record = -1;
+  /** The members of the record number `#recordNumber` that have already been counted. */
+  readonly #memberPaths = new Set<string>();
+  #recordNumber = -1;
 
   constructor(context: RecordContext) {
     this.#context = context;
@@ -26,17 +26,17 @@ export class SkippedValues {
   }
 
   /** Reports an integer that exceeds 64 bits, if it has no column; a column would report it itself. */
-  checkInteger(column: ValueColumn, whole: bigint): void {
-    if (column === this.column && BigInt.asIntN(64, whole) !== whole)
-      this.#context.warnBeyondLong(this.skippedPath, whole);
+  checkInteger(column: ValueColumn, integer: bigint): void {
+    if (column === this.column && BigInt.asIntN(64, integer) !== integer)
+      this.#context.warnBeyondLong(this.skippedPath, integer);
   }
 
   /** Counts a member of the current record as a key when it first occurs. For an object, only its members are counted. */
   countMember(path: string, isObject: boolean): void {
-    if (this.#record !== this.#context.recordNumber) this.#members.clear();
-    this.#record = this.#context.recordNumber;
-    if (this.#members.has(path)) return;
-    this.#members.add(path);
+    if (this.#recordNumber !== this.#context.recordNumber) this.#memberPaths.clear();
+    this.#recordNumber = this.#context.recordNumber;
+    if (this.#memberPaths.has(path)) return;
+    this.#memberPaths.add(path);
     if (!isObject) this.#context.keyCount++;
   }
 }

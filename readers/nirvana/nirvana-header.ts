@@ -23,29 +23,31 @@ const maxHeaderBytes = 16 << 20;
  */
 export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHeader> {
   const { bytes, end, isWhole } = await readFirstLine(source);
-  const fail = (message: string) => new InputError({ file: source.name, line: 1 }, message);
+  const headerError = (message: string) => new InputError({ file: source.name, line: 1 }, message);
   const line = decoder.decode(bytes.subarray(0, end)).trimEnd();
   if (line === '' && end === bytes.length && isWhole)
     return { header: {}, isEmpty: true, bodyOffset: 0, bodyLine: 0 };
   if (/^\s*[[{]?\s*$/.test(line))
-    throw fail(
+    throw headerError(
       'the first line must hold the header and begin the positions, as Nirvana writes it: this file is pretty-printed or was written by another tool',
     );
   const positionsStart = /"positions"\s*:\s*\[/g;
-  for (let found = positionsStart.exec(line); found !== null; found = positionsStart.exec(line)) {
+  for (let match = positionsStart.exec(line); match !== null; match = positionsStart.exec(line)) {
     const header = headerBeforePositions(line.slice(0, positionsStart.lastIndex));
     if (header === undefined) continue; // the match is inside a string of the header
     if (header === null)
-      throw fail('there is no header object before the positions: Nirvana writes "header" first');
+      throw headerError(
+        'there is no header object before the positions: Nirvana writes "header" first',
+      );
     const restOfLine = line.slice(positionsStart.lastIndex).trimStart();
     if (restOfLine === '')
       return { header, isEmpty: false, bodyOffset: nextLineStart(bytes, end), bodyLine: 1 };
     if (!restOfLine.startsWith(']'))
-      throw fail('the positions must stand on lines of their own, as Nirvana writes them');
-    const skipped = encoder.encode(line.slice(0, line.lastIndexOf(restOfLine))).length;
-    return { header, isEmpty: false, bodyOffset: skipped, bodyLine: 0 };
+      throw headerError('the positions must stand on lines of their own, as Nirvana writes them');
+    const skippedBytes = encoder.encode(line.slice(0, line.lastIndexOf(restOfLine))).length;
+    return { header, isEmpty: false, bodyOffset: skippedBytes, bodyLine: 0 };
   }
-  throw fail(
+  throw headerError(
     'this is no Nirvana JSON: expected {"header":{…},"positions":[ on the first line; if it holds one record per line, set reader_params.reader to "json"',
   );
 }
@@ -67,13 +69,13 @@ function headerBeforePositions(text: string): JsonObject | null | undefined {
 async function readFirstLine(
   source: HeaderSource,
 ): Promise<{ bytes: Uint8Array; end: number; isWhole: boolean }> {
-  for (let size = 1 << 16; ; size *= 4) {
-    const { bytes, isWhole } = await source.firstBytes(size);
+  for (let wantedBytes = 1 << 16; ; wantedBytes *= 4) {
+    const { bytes, isWhole } = await source.firstBytes(wantedBytes);
     rejectOtherFormats(source.name, bytes);
     const end = bytes.findIndex((byte) => byte === 10 || byte === 13);
     if (end >= 0) return { bytes, end, isWhole };
     if (isWhole) return { bytes, end: bytes.length, isWhole };
-    if (size >= maxHeaderBytes)
+    if (wantedBytes >= maxHeaderBytes)
       throw new InputError(
         { file: source.name, line: 1 },
         `the first line is longer than ${maxHeaderBytes} bytes: Nirvana writes the header and each position on a line of its own`,

@@ -71,12 +71,12 @@ export class NirvanaParser extends JsonlParser {
   /** Adds the coordinates of the record that has just been read. */
   #addCoordinates(): void {
     const start = this.#integerAt(this.#positionAt);
-    const isNamed = this.bytes[this.#chromosomeAt] === jsonBytes.quote;
-    if (!isNamed || !(start >= 0)) {
+    const hasChromosome = this.bytes[this.#chromosomeAt] === jsonBytes.quote;
+    if (!hasChromosome || !(start >= 0)) {
       const message = 'a position of Nirvana has a "chromosome" and a whole number as "position"';
       return this.context.rejectUnlessLenient(
         codes.invalidValue,
-        isNamed ? 'position' : 'chromosome',
+        hasChromosome ? 'position' : 'chromosome',
         message,
       );
     }
@@ -85,12 +85,12 @@ export class NirvanaParser extends JsonlParser {
     if (coordinates === null || coordinates.column.length > row) return;
     // Choice: a Nirvana position ends at `svEnd` or, without it, with its reference allele, as a VCF record does.
     const svEnd = this.#integerAt(this.#svEndAt);
-    const stop = svEnd >= start ? svEnd : start + Math.max(1, this.#referenceBases()) - 1;
-    const end = this.scanOffset;
+    const stop = svEnd >= start ? svEnd : start + Math.max(1, this.#countReferenceBases()) - 1;
+    const recordEnd = this.scanOffset;
     this.scanOffset = this.#chromosomeAt;
     const { bytes, from, to } = this.scanString();
     coordinates.add(row, bytes, from, to, start, stop);
-    this.scanOffset = end;
+    this.scanOffset = recordEnd;
   }
 
   /** Returns the integer that begins at `from`; NaN if there is none. */
@@ -104,7 +104,7 @@ export class NirvanaParser extends JsonlParser {
     return isWhole ? value : NaN;
   }
 
-  #referenceBases(): number {
+  #countReferenceBases(): number {
     if (this.bytes[this.#refAlleleAt] !== jsonBytes.quote) return 0;
     const from = this.#refAlleleAt + 1;
     return this.bytes.indexOf(jsonBytes.quote, from) - from;

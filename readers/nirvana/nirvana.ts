@@ -25,8 +25,8 @@ export const nirvanaReader: Reader<NirvanaParams, { readonly build: GenomeBuild 
   async header(source, params) {
     const { header, isEmpty, bodyOffset, bodyLine } = await readNirvanaHeader(source);
     const assembly = header['genomeAssembly'];
-    const buildName = typeof assembly === 'string' ? buildsNamedIn(assembly)[0] : undefined;
-    const build = params.build ?? buildName ?? null;
+    const headerBuild = typeof assembly === 'string' ? buildsNamedIn(assembly)[0] : undefined;
+    const build = params.build ?? headerBuild ?? null;
     return {
       header: { build },
       bodyOffset,

@@ -35,7 +35,7 @@ export class Bzip2BlockDecoder {
   /** Number of entries that have not been decoded into text yet. */
   #entriesLeft = 0;
   /** The index of the next entry to decode. */
-  #next = 0;
+  #nextEntry = 0;
   #previousByte = -1;
   /** Number of consecutive equal bytes so far, up to 4; after four, a repeat count follows. */
   #runLength = 0;
@@ -55,14 +55,14 @@ export class Bzip2BlockDecoder {
   /** Returns the 48-bit magic number of the next block or of the end of the stream, without consuming it. */
   peekMagic(input: Uint8Array): number {
     this.#startReading(input);
-    return this.#read(24) * 2 ** 24 + this.#read(24);
+    return this.#readBits(24) * 2 ** 24 + this.#readBits(24);
   }
 
   /** Reads the end of the stream, including its magic number, and verifies the checksum. Returns the number of bytes consumed. */
   readStreamEnd(input: Uint8Array): number {
     this.peekMagic(input);
-    const expected = (this.#read(16) << 16) | this.#read(16);
-    if (expected !== this.#streamChecksum)
+    const expectedChecksum = (this.#readBits(16) << 16) | this.#readBits(16);
+    if (expectedChecksum !== this.#streamChecksum)
       throw new InvalidBzip2('the checksum of the stream is wrong');
     this.#unreadCount = 0; // a stream starts at a byte boundary
     return this.#at;
@@ -73,16 +73,16 @@ export class Bzip2BlockDecoder {
    */
   readBlock(input: Uint8Array): number {
     this.peekMagic(input);
-    const expectedChecksum = (this.#read(16) << 16) | this.#read(16);
-    if (this.#read(1) === 1)
+    const expectedChecksum = (this.#readBits(16) << 16) | this.#readBits(16);
+    if (this.#readBits(1) === 1)
       throw new InvalidBzip2('randomised blocks, which only versions before 0.9.5 wrote');
-    const origin = this.#read(24);
+    const origin = this.#readBits(24);
     const usedBytes = this.#readUsedBytes();
-    const count = this.#readSymbols(usedBytes);
-    if (origin >= count) throw new InvalidBzip2('the origin of a block lies outside of it');
-    this.#invertTransform(count);
-    this.#next = this.#links[origin]! >>> 8;
-    this.#entriesLeft = count;
+    const entryCount = this.#readSymbols(usedBytes);
+    if (origin >= entryCount) throw new InvalidBzip2('the origin of a block lies outside of it');
+    this.#invertTransform(entryCount);
+    this.#nextEntry = this.#links[origin]! >>> 8;
+    this.#entriesLeft = entryCount;
     this.#previousByte = -1;
     this.#runLength = this.#repeatsLeft = 0;
     this.#checksum = -1;
@@ -98,7 +98,7 @@ export class Bzip2BlockDecoder {
     const out = new Uint8Array(maxBytes);
     const links = this.#links;
     let checksum = this.#checksum;
-    let next = this.#next;
+    let nextEntry = this.#nextEntry;
     let previous = this.#previousByte;
     let runLength = this.#runLength;
     let repeatsLeft = this.#repeatsLeft;
@@ -108,8 +108,8 @@ export class Bzip2BlockDecoder {
       if (repeatsLeft > 0) repeatsLeft--;
       else if (entriesLeft === 0) break;
       else {
-        const link = links[next]!;
-        next = link >>> 8;
+        const link = links[nextEntry]!;
+        nextEntry = link >>> 8;
         entriesLeft--;
         const byte = link & 255;
         if (runLength === 4) {
@@ -125,7 +125,7 @@ export class Bzip2BlockDecoder {
       checksum = (checksum << 8) ^ crcTable[(checksum >>> 24) ^ previous]!;
     }
     this.#checksum = checksum;
-    this.#next = next;
+    this.#nextEntry = nextEntry;
     this.#previousByte = previous;
     this.#runLength = runLength;
     this.#repeatsLeft = repeatsLeft;
@@ -149,7 +149,7 @@ export class Bzip2BlockDecoder {
   }
 
   /** Reads `count` bits, at most 24, most significant bit first. */
-  #read(count: number): number {
+  #readBits(count: number): number {
     while (this.#bitCount < count) {
       if (this.#at >= this.#input.length) throw new NeedsMoreInput();
       this.#bits = (this.#bits << 8) | this.#input[this.#at++]!;
@@ -165,12 +165,12 @@ export class Bzip2BlockDecoder {
    */
   #readUsedBytes(): readonly number[] {
     const byteValues: number[] = [];
-    const ranges = this.#read(16);
+    const rangeFlags = this.#readBits(16);
     for (let range = 0; range < 16; range++) {
-      if ((ranges & (0x8000 >> range)) === 0) continue;
-      const members = this.#read(16);
+      if ((rangeFlags & (0x8000 >> range)) === 0) continue;
+      const byteFlags = this.#readBits(16);
       for (let i = 0; i < 16; i++)
-        if ((members & (0x8000 >> i)) !== 0) byteValues.push(range * 16 + i);
+        if ((byteFlags & (0x8000 >> i)) !== 0) byteValues.push(range * 16 + i);
     }
     if (byteValues.length === 0) throw new InvalidBzip2('a block uses no byte');
     return byteValues;
@@ -178,7 +178,7 @@ export class Bzip2BlockDecoder {
 
   /** Reads the Huffman-coded symbols of the block and undoes run lengths and move-to-front. Returns the number of bytes in `#links`. */
   #readSymbols(usedBytes: readonly number[]): number {
-    const tableCount = this.#read(3);
+    const tableCount = this.#readBits(3);
     if (tableCount < 2 || tableCount > 6)
       throw new InvalidBzip2(`a block has ${tableCount} Huffman tables`);
     const selectors = this.#readSelectors(tableCount);
@@ -187,9 +187,9 @@ export class Bzip2BlockDecoder {
     const links = this.#links;
     const recentBytes = Uint8Array.from(usedBytes);
     const endOfBlock = usedBytes.length + 1;
-    let count = 0;
-    let repeat = 0;
-    let weight = 1;
+    let entryCount = 0;
+    let pendingRun = 0;
+    let digitWeight = 1;
     for (let group = 0; ; group++) {
       if (group >= selectors.length) throw new InvalidBzip2('a block has no end symbol');
       const table = tables[selectors[group]!]!;
@@ -197,41 +197,42 @@ export class Bzip2BlockDecoder {
         const symbol = this.#readSymbol(table);
         if (symbol < 2) {
           // The symbols 0 and 1 are the digits 1 and 2 of a run length in bijective base 2, least significant digit first.
-          repeat += weight << symbol;
-          weight <<= 1;
-          if (repeat > maxEntries) throw new InvalidBzip2('a run is longer than a block');
+          pendingRun += digitWeight << symbol;
+          digitWeight <<= 1;
+          if (pendingRun > maxEntries) throw new InvalidBzip2('a run is longer than a block');
           continue;
         }
-        if (repeat > 0) {
-          if (count + repeat > maxEntries) throw new InvalidBzip2('a block is too long');
-          links.fill(recentBytes[0]!, count, count + repeat);
-          count += repeat;
-          repeat = 0;
-          weight = 1;
+        if (pendingRun > 0) {
+          if (entryCount + pendingRun > maxEntries) throw new InvalidBzip2('a block is too long');
+          links.fill(recentBytes[0]!, entryCount, entryCount + pendingRun);
+          entryCount += pendingRun;
+          pendingRun = 0;
+          digitWeight = 1;
         }
-        if (symbol === endOfBlock) return count;
-        if (count === maxEntries) throw new InvalidBzip2('a block is too long');
+        if (symbol === endOfBlock) return entryCount;
+        if (entryCount === maxEntries) throw new InvalidBzip2('a block is too long');
         const byte = recentBytes[symbol - 1]!;
         recentBytes.copyWithin(1, 0, symbol - 1);
         recentBytes[0] = byte;
-        links[count++] = byte;
+        links[entryCount++] = byte;
       }
     }
   }
 
   /** Reads the index of the Huffman table of each group of symbols. */
   #readSelectors(tableCount: number): Uint8Array {
-    const count = this.#read(15);
-    if (count === 0) throw new InvalidBzip2('a block selects no Huffman table');
+    const selectorCount = this.#readBits(15);
+    if (selectorCount === 0) throw new InvalidBzip2('a block selects no Huffman table');
     const recentTables = Array.from({ length: tableCount }, (_, i) => i);
-    const selectors = new Uint8Array(count);
-    for (let i = 0; i < count; i++) {
-      let at = 0;
-      while (this.#read(1) === 1)
-        if (++at >= tableCount) throw new InvalidBzip2('a block selects an unknown Huffman table');
-      const [table] = recentTables.splice(at, 1);
-      recentTables.unshift(table!);
-      selectors[i] = table!;
+    const selectors = new Uint8Array(selectorCount);
+    for (let i = 0; i < selectorCount; i++) {
+      let recency = 0;
+      while (this.#readBits(1) === 1)
+        if (++recency >= tableCount)
+          throw new InvalidBzip2('a block selects an unknown Huffman table');
+      const [tableIndex] = recentTables.splice(recency, 1);
+      recentTables.unshift(tableIndex!);
+      selectors[i] = tableIndex!;
     }
     return selectors;
   }
@@ -239,13 +240,13 @@ export class Bzip2BlockDecoder {
   /** Reads the code length of each symbol, which is stored as a difference from the previous one, and returns the Huffman table. */
   #readTable(symbolCount: number): HuffmanTable {
     const lengths = new Uint8Array(symbolCount);
-    let length = this.#read(5);
+    let length = this.#readBits(5);
     for (let i = 0; i < symbolCount; i++) {
       for (;;) {
         if (length < 1 || length > maxCodeLength)
           throw new InvalidBzip2(`a Huffman code of ${length} bits`);
-        if (this.#read(1) === 0) break;
-        length += this.#read(1) === 0 ? 1 : -1;
+        if (this.#readBits(1) === 0) break;
+        length += this.#readBits(1) === 0 ? 1 : -1;
       }
       lengths[i] = length;
     }
@@ -253,14 +254,14 @@ export class Bzip2BlockDecoder {
   }
 
   #readSymbol({ minLength, limits, offsets, symbols }: HuffmanTable): number {
-    let code = this.#read(minLength);
+    let code = this.#readBits(minLength);
     for (let length = minLength; length <= maxCodeLength; length++) {
       if (code < limits[length]!) {
         const symbol = symbols[code - offsets[length]!];
         if (symbol === undefined) break;
         return symbol;
       }
-      code = (code << 1) | this.#read(1);
+      code = (code << 1) | this.#readBits(1);
     }
     throw new InvalidBzip2('an unknown Huffman code');
   }
@@ -293,14 +294,14 @@ function buildHuffmanTable(lengths: Uint8Array): HuffmanTable {
   const limits = new Int32Array(maxCodeLength + 1);
   const offsets = new Int32Array(maxCodeLength + 1);
   const symbols = new Uint16Array(Math.min(lengths.length, maxSymbols));
-  let count = 0;
+  let symbolCount = 0;
   let code = 0;
   for (let length = 1; length <= maxCodeLength; length++) {
     code <<= 1;
-    offsets[length] = code - count;
+    offsets[length] = code - symbolCount;
     for (let i = 0; i < lengths.length; i++) {
       if (lengths[i] !== length) continue;
-      symbols[count++] = i;
+      symbols[symbolCount++] = i;
       code++;
     }
     limits[length] = code;

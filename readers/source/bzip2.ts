@@ -21,15 +21,16 @@ export async function* decompressBzip2(
 ): AsyncGenerator<Uint8Array> {
   const window = new CompressedWindow(input);
   const decoder = new Bzip2BlockDecoder();
-  const fault = (message: string) => new InputError({ file: name, byte: window.offset }, message);
+  const inputError = (message: string) =>
+    new InputError({ file: name, byte: window.offset }, message);
   try {
-    for (let streams = 0; ; streams++) {
+    for (let streamCount = 0; ; streamCount++) {
       await window.fill(minWindowBytes);
       if (window.bytes.length === 0) break;
       if (!isStreamHeader(window.bytes)) {
-        if (streams === 0) throw new InvalidBzip2('no stream begins here');
+        if (streamCount === 0) throw new InvalidBzip2('no stream begins here');
         if (await window.isRestZero()) break;
-        throw fault('something other than bzip2 data follows the last bzip2 stream');
+        throw inputError('something other than bzip2 data follows the last bzip2 stream');
       }
       decoder.startStream(window.bytes[3]! - 48);
       window.consume(4);
@@ -37,9 +38,9 @@ export async function* decompressBzip2(
     }
   } catch (error) {
     if (error instanceof NeedsMoreInput)
-      throw fault('the compressed file ends early: it was cut off, fetch it again');
+      throw inputError('the compressed file ends early: it was cut off, fetch it again');
     if (error instanceof InvalidBzip2)
-      throw fault(`the compressed data is damaged (bzip2: ${error.message})`);
+      throw inputError(`the compressed data is damaged (bzip2: ${error.message})`);
     throw error;
   }
 }
@@ -97,13 +98,13 @@ class CompressedWindow {
 
   /** Returns the result of `decode`, which is called again with more bytes as long as it throws `NeedsMoreInput`. */
   async decodeWithEnoughInput<T>(decode: (bytes: Uint8Array) => T): Promise<T> {
-    for (let size = minWindowBytes * 2; ; size *= 2) {
+    for (let wantedBytes = minWindowBytes * 2; ; wantedBytes *= 2) {
       try {
         return decode(this.bytes);
       } catch (error) {
-        if (!(error instanceof NeedsMoreInput) || this.#hasEnded || size > maxBlockBytes)
+        if (!(error instanceof NeedsMoreInput) || this.#hasEnded || wantedBytes > maxBlockBytes)
           throw error;
-        await this.fill(size);
+        await this.fill(wantedBytes);
       }
     }
   }

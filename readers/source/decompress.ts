@@ -22,21 +22,21 @@ export async function* decompressStream(
   if (compression === 'plain') return yield* input;
   const pieces =
     compression === 'bzip2' ? decompressBzip2(input, name) : gunzipStream(file, input, name);
-  let total = 0;
+  let totalBytes = 0;
   for await (const piece of pieces) {
-    total += piece.length;
-    if (total > budgets.decompressedBytes) throw decompressedTooLargeError(name);
+    totalBytes += piece.length;
+    if (totalBytes > budgets.decompressedBytes) throw decompressedTooLargeError(name);
     yield piece;
   }
 }
 
 async function* gunzipStream(
   file: FileReader,
-  bytes: AsyncIterable<Uint8Array>,
+  compressedPieces: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: 1 << 20 });
-  const input = Readable.from(bytes);
+  const input = Readable.from(compressedPieces);
   input.on('error', (error) => gunzip.destroy(error));
   input.pipe(gunzip);
   try {
@@ -71,16 +71,16 @@ export async function isZeroFrom(file: FileReader, from: number): Promise<boolea
   return true;
 }
 
-/** Joins pieces; `bytes` is their total size. */
+/** Joins pieces; `totalBytes` is their total size. */
 export function concatenateBytes(
   pieces: readonly Uint8Array[],
-  bytes: number,
+  totalBytes: number,
 ): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(bytes);
+  const allBytes = new Uint8Array(totalBytes);
   let at = 0;
   for (const piece of pieces) {
-    all.set(piece, at);
+    allBytes.set(piece, at);
     at += piece.length;
   }
-  return all;
+  return allBytes;
 }

@@ -15,10 +15,10 @@ export async function* rangeChunks(
   file: FileReader,
   { name, bodyOffset, targetBytes }: ChunkOptions,
 ): ChunkStream {
-  const common = { kind: 'range', name, file: file.path, skip: 0 } as const;
+  const commonRef = { kind: 'range', name, file: file.path, skip: 0 } as const;
   for (let from = bodyOffset; from < file.bytes;) {
     const to = Math.min(from + targetBytes, file.bytes);
-    yield { ref: { ...common, from, to, isFirst: from === bodyOffset }, sourceBytes: to };
+    yield { ref: { ...commonRef, from, to, isFirst: from === bodyOffset }, sourceBytes: to };
     from = to;
   }
 }
@@ -32,12 +32,12 @@ export async function* blockChunks(
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
   warnings: string[],
 ): ChunkStream {
-  const common = { kind: 'bgzf', name, file: file.path } as const;
+  const commonRef = { kind: 'bgzf', name, file: file.path } as const;
   let from = 0;
   let decodedBytes = 0;
   let wantedOffset = bodyOffset + targetBytes;
   let at = 0;
-  let lastDecoded = -1;
+  let lastDecodedBytes = -1;
   let isFirst = true;
   let window: Uint8Array = new Uint8Array(0);
   let windowFrom = 0;
@@ -47,23 +47,23 @@ export async function* blockChunks(
       window = await file.read(at, 4 << 20);
       windowFrom = at;
     }
-    const size = bgzfBlockBytes(window, at - windowFrom);
-    if (size === 0) {
+    const blockBytes = bgzfBlockBytes(window, at - windowFrom);
+    if (blockBytes === 0) {
       if (await isZeroFrom(file, at)) break;
       throw new InputError(
         { file: name, byte: at },
         'no BGZF block begins at this compressed byte: the file is damaged or has something appended',
       );
     }
-    const end = at + size;
+    const end = at + blockBytes;
     if (end > file.bytes) throw truncatedInputError(name, at);
-    lastDecoded = littleEndian32(window, end - 4 - windowFrom);
-    decodedBytes += lastDecoded; // this size is verified later, when the block is decompressed
+    lastDecodedBytes = littleEndian32(window, end - 4 - windowFrom);
+    decodedBytes += lastDecodedBytes; // this size is verified later, when the block is decompressed
     if (decodedBytes > budgets.decompressedBytes) throw decompressedTooLargeError(name);
     at = end;
     if (decodedBytes >= wantedOffset) {
       yield {
-        ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
+        ref: { ...commonRef, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
         sourceBytes: at,
       };
       from = at;
@@ -73,48 +73,51 @@ export async function* blockChunks(
   }
   if (at > from)
     yield {
-      ref: { ...common, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
+      ref: { ...commonRef, from, to: at, isFirst, skip: isFirst ? bodyOffset : 0 },
       sourceBytes: at,
     };
   const warning = 'the BGZF end block is missing: the file may have been cut at a block border';
-  if (lastDecoded !== 0 && !warnings.includes(warning)) warnings.push(warning);
+  if (lastDecodedBytes !== 0 && !warnings.includes(warning)) warnings.push(warning);
 }
 
 /** Yields whole lines of a text that one thread decompresses or decodes; the file has `fileBytes` bytes. */
 export async function* decompressedLineChunks(
-  text: (progress: { read: number }) => AsyncIterable<Uint8Array>,
+  readText: (progress: { read: number }) => AsyncIterable<Uint8Array>,
   fileBytes: number,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
 ): ChunkStream {
-  let toSkip = bodyOffset;
-  let pending: Uint8Array[] = [];
+  let bytesToSkip = bodyOffset;
+  let pendingPieces: Uint8Array[] = [];
   let pendingBytes = 0;
-  let open = 0;
+  let openLineBytes = 0;
   const progress = { read: 0 };
-  for await (const piece of text(progress)) {
+  for await (const piece of readText(progress)) {
     signal?.throwIfAborted();
-    const skipped = Math.min(toSkip, piece.length);
-    toSkip -= skipped;
-    if (skipped === piece.length) continue;
-    const restOfPiece = piece.subarray(skipped);
+    const skippedBytes = Math.min(bytesToSkip, piece.length);
+    bytesToSkip -= skippedBytes;
+    if (skippedBytes === piece.length) continue;
+    const restOfPiece = piece.subarray(skippedBytes);
     const end = restOfPiece.lastIndexOf(10) + 1;
-    pending.push(restOfPiece);
+    pendingPieces.push(restOfPiece);
     pendingBytes += restOfPiece.length;
-    // The last `open` bytes so far belong to a line that has not ended yet.
-    if (open + (end > 0 ? restOfPiece.indexOf(10) : restOfPiece.length) > budgets.lineBytes)
+    // The last `openLineBytes` bytes so far belong to a line that has not ended yet.
+    if (
+      openLineBytes + (end > 0 ? restOfPiece.indexOf(10) : restOfPiece.length) >
+      budgets.lineBytes
+    )
       throw lineTooLongError(name);
-    open = end > 0 ? restOfPiece.length - end : open + restOfPiece.length;
-    if (pendingBytes < targetBytes || open === pendingBytes) continue;
-    const all = concatenateBytes(pending, pendingBytes);
-    const wholeBytes = pendingBytes - open;
-    pending = open === 0 ? [] : [all.slice(wholeBytes)];
-    pendingBytes = open;
-    const bytes = open === 0 ? all : all.slice(0, wholeBytes);
+    openLineBytes = end > 0 ? restOfPiece.length - end : openLineBytes + restOfPiece.length;
+    if (pendingBytes < targetBytes || openLineBytes === pendingBytes) continue;
+    const pendingText = concatenateBytes(pendingPieces, pendingBytes);
+    const wholeBytes = pendingBytes - openLineBytes;
+    pendingPieces = openLineBytes === 0 ? [] : [pendingText.slice(wholeBytes)];
+    pendingBytes = openLineBytes;
+    const bytes = openLineBytes === 0 ? pendingText : pendingText.slice(0, wholeBytes);
     yield { ref: { kind: 'bytes', name, bytes }, sourceBytes: progress.read };
   }
   if (pendingBytes > 0)
     yield {
-      ref: { kind: 'bytes', name, bytes: concatenateBytes(pending, pendingBytes) },
+      ref: { kind: 'bytes', name, bytes: concatenateBytes(pendingPieces, pendingBytes) },
       sourceBytes: fileBytes,
     };
 }

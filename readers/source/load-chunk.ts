@@ -18,8 +18,13 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
     const text = inflateBlocks(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
     const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
     if (start === 0 && !ref.isFirst) return acquireChunkBuffer(0);
-    const tail = await readRestOfLineInBlocks(file, ref.to, ref.name, lineBytesLeft(text, start));
-    return joinBytes(text.subarray(start), tail);
+    const restOfLine = await readRestOfLineInBlocks(
+      file,
+      ref.to,
+      ref.name,
+      lineBytesLeft(text, start),
+    );
+    return joinBytes(text.subarray(start), restOfLine);
   } finally {
     await file.close();
   }
@@ -38,23 +43,24 @@ async function loadRange(
   file: FileReader,
   { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
 ): Promise<Uint8Array> {
-  const all = acquireChunkBuffer(to - from + readAheadBytes);
+  const buffer = acquireChunkBuffer(to - from + readAheadBytes);
   let isReturned = false;
   try {
-    const read = all.subarray(0, await file.readInto(all, from));
-    const ownBytes = read.subarray(0, to - from);
+    const readBytes = buffer.subarray(0, await file.readInto(buffer, from));
+    const ownBytes = readBytes.subarray(0, to - from);
     const start = isFirst ? skip : ownBytes.indexOf(10) + 1;
     if (start === 0 && !isFirst) return acquireChunkBuffer(0);
     const maxBytes = lineBytesLeft(ownBytes, start);
-    const end = read.indexOf(10, ownBytes.length);
-    const isWhole = end >= 0 ? end - ownBytes.length <= maxBytes : from + read.length >= file.bytes;
-    if (isWhole && read.length - ownBytes.length <= maxBytes + 1) {
+    const end = readBytes.indexOf(10, ownBytes.length);
+    const isLastLineWhole =
+      end >= 0 ? end - ownBytes.length <= maxBytes : from + readBytes.length >= file.bytes;
+    if (isLastLineWhole && readBytes.length - ownBytes.length <= maxBytes + 1) {
       isReturned = true;
-      return read.subarray(start, end < 0 ? read.length : end + 1);
+      return readBytes.subarray(start, end < 0 ? readBytes.length : end + 1);
     }
     return joinBytes(ownBytes.subarray(start), await readRestOfLine(file, to, name, maxBytes));
   } finally {
-    if (!isReturned) releaseChunkBuffer(all);
+    if (!isReturned) releaseChunkBuffer(buffer);
   }
 }
 
@@ -63,19 +69,19 @@ function lineBytesLeft(text: Uint8Array, start: number): number {
   return budgets.lineBytes - (text.length - Math.max(start, text.lastIndexOf(10) + 1));
 }
 
-function joinBytes(lines: Uint8Array, tail: Uint8Array): Uint8Array {
-  const all = acquireChunkBuffer(lines.length + tail.length);
-  all.set(lines);
-  all.set(tail, lines.length);
-  return all;
+function joinBytes(lines: Uint8Array, restOfLine: Uint8Array): Uint8Array {
+  const joinedBytes = acquireChunkBuffer(lines.length + restOfLine.length);
+  joinedBytes.set(lines);
+  joinedBytes.set(restOfLine, lines.length);
+  return joinedBytes;
 }
 
 /** Maximum size of a buffer that is reused for the next chunk. */
 const maxReusedBytes = 16 << 20;
 
 function acquireChunkBuffer(bytes: number): Uint8Array<ArrayBuffer> {
-  const all = bytes > maxReusedBytes ? new Uint8Array(bytes) : acquireBuffer(Uint8Array, bytes);
-  return all.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
+  const buffer = bytes > maxReusedBytes ? new Uint8Array(bytes) : acquireBuffer(Uint8Array, bytes);
+  return buffer.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
 }
 
 function releaseChunkBuffer({ buffer }: Uint8Array): void {
@@ -104,8 +110,8 @@ async function readRestOfLine(
   name: string,
   maxBytes: number,
 ): Promise<Uint8Array> {
-  for (let size = 64 << 10; ; size *= 4) {
-    const bytes = await file.read(from, Math.min(size, maxBytes + 1));
+  for (let wantedBytes = 64 << 10; ; wantedBytes *= 4) {
+    const bytes = await file.read(from, Math.min(wantedBytes, maxBytes + 1));
     const end = bytes.indexOf(10);
     if (end >= 0) return bytes.subarray(0, end + 1);
     if (bytes.length > maxBytes) throw lineTooLongError(name);
@@ -121,7 +127,7 @@ async function readRestOfLineInBlocks(
   maxBytes: number,
 ): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
-  let bytes = 0;
+  let textBytes = 0;
   let window: Uint8Array = new Uint8Array(0);
   let windowFrom = from;
   for (let at = from; at < file.bytes;) {
@@ -131,27 +137,28 @@ async function readRestOfLineInBlocks(
       windowFrom = at;
     }
     const block = window.subarray(at - windowFrom);
-    const size = bgzfBlockBytes(block, 0);
-    if (size === 0) break; // zero padding, which `blockChunks` checks
-    if (size > block.length) throw truncatedInputError(name, at);
-    const text = inflateBlocks(block.subarray(0, size), name, at);
+    const blockBytes = bgzfBlockBytes(block, 0);
+    if (blockBytes === 0) break; // zero padding, which `blockChunks` checks
+    if (blockBytes > block.length) throw truncatedInputError(name, at);
+    const text = inflateBlocks(block.subarray(0, blockBytes), name, at);
     const end = text.indexOf(10);
     pieces.push(end < 0 ? text : text.subarray(0, end + 1));
-    bytes += pieces.at(-1)!.length;
-    if (bytes > maxBytes + (end < 0 ? 0 : 1)) throw lineTooLongError(name);
+    textBytes += pieces.at(-1)!.length;
+    if (textBytes > maxBytes + (end < 0 ? 0 : 1)) throw lineTooLongError(name);
     if (end >= 0) break;
-    at += size;
+    at += blockBytes;
   }
-  return Buffer.concat(pieces, bytes);
+  return Buffer.concat(pieces, textBytes);
 }
 
 /** Decompresses whole BGZF blocks; zlib checks the CRC and the length of each. */
-function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Array {
+function inflateBlocks(blocks: Uint8Array, name: string, blockOffset: number): Uint8Array {
   let decodedBytes = 0;
   for (let at = 0; at < blocks.length;) {
-    const size = bgzfBlockBytes(blocks, at);
-    if (size === 0 || at + size > blocks.length) throw truncatedInputError(name, byte + at);
-    const end = at + size;
+    const blockBytes = bgzfBlockBytes(blocks, at);
+    if (blockBytes === 0 || at + blockBytes > blocks.length)
+      throw truncatedInputError(name, blockOffset + at);
+    const end = at + blockBytes;
     decodedBytes +=
       (blocks[end - 4]! |
         (blocks[end - 3]! << 8) |
@@ -161,16 +168,16 @@ function inflateBlocks(blocks: Uint8Array, name: string, byte: number): Uint8Arr
     at = end;
   }
   // A block has at least 28 bytes and at most 64 KiB of text, so a wrong length field cannot request more memory than this.
-  const maxDecoded = Math.ceil(blocks.length / 28) * 65_536;
-  if (decodedBytes > maxDecoded)
+  const maxDecodedBytes = Math.ceil(blocks.length / 28) * 65_536;
+  if (decodedBytes > maxDecodedBytes)
     throw new InputError(
-      { file: name, byte },
+      { file: name, byte: blockOffset },
       'a BGZF block names an impossible length: the file is damaged',
     );
   try {
     // The size is known, so zlib allocates a single output buffer.
     return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1) });
   } catch (error) {
-    throw toInputError(error, name, byte);
+    throw toInputError(error, name, blockOffset);
   }
 }

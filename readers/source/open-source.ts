@@ -28,27 +28,32 @@ export async function openSource(
     const decodesUtf16 = encoding === null || encoding?.startsWith('utf-16') === true;
     const compression = detectCompression(await file.read(0, 64), name, decodesUtf16);
     const warnings: string[] = [];
-    const decompressedStream = (progress?: { read: number }) =>
+    const readDecompressed = (progress?: { read: number }) =>
       decompressStream(file, compression, name, progress);
-    const start = new DecompressedFileStart(name, decompressedStream());
+    const decompressedStart = new DecompressedFileStart(name, readDecompressed());
     if (compression !== 'plain')
-      refuseSecondCompression((await start.unskippedBytes(64)).bytes, name, decodesUtf16);
-    const order = decodesUtf16
-      ? utf16ByteOrder((await start.unskippedBytes(utf16SampleBytes)).bytes, encoding)
+      refuseSecondCompression(
+        (await decompressedStart.firstBytesOfFile(64)).bytes,
+        name,
+        decodesUtf16,
+      );
+    const byteOrder = decodesUtf16
+      ? utf16ByteOrder((await decompressedStart.firstBytesOfFile(utf16SampleBytes)).bytes, encoding)
       : undefined;
-    if (order !== undefined && encoding === null)
+    if (byteOrder !== undefined && encoding === null)
       warnings.push('the text is UTF-16 and was decoded: reader_params.encoding declares it');
     const onDamage = () => {
       if (!warnings.includes(invalidUtf16Warning)) warnings.push(invalidUtf16Warning);
     };
-    const text: typeof decompressedStream =
-      order === undefined
-        ? decompressedStream
-        : (progress) => utf16ToUtf8(decompressedStream(progress), order, onDamage);
-    if (order !== undefined) await start.close();
-    const head = order === undefined ? start : new DecompressedFileStart(name, text());
-    const markBytes = hasByteOrderMark((await head.unskippedBytes(4)).bytes) ? 3 : 0;
-    head.skip(markBytes);
+    const readText: typeof readDecompressed =
+      byteOrder === undefined
+        ? readDecompressed
+        : (progress) => utf16ToUtf8(readDecompressed(progress), byteOrder, onDamage);
+    if (byteOrder !== undefined) await decompressedStart.close();
+    const head =
+      byteOrder === undefined ? decompressedStart : new DecompressedFileStart(name, readText());
+    const byteOrderMarkBytes = hasByteOrderMark((await head.firstBytesOfFile(4)).bytes) ? 3 : 0;
+    head.skip(byteOrderMarkBytes);
     if (compression === 'plain' && removeCompressionExtension(name) !== name)
       warnings.push(
         'the name says compressed and the content is not compressed: read as plain text',
@@ -60,16 +65,16 @@ export async function openSource(
       head,
       warnings,
       chunks(offset, targetBytes, signal, splitter) {
-        const options = { name, bodyOffset: offset + markBytes, targetBytes, signal };
+        const options = { name, bodyOffset: offset + byteOrderMarkBytes, targetBytes, signal };
         // If no decoding is needed, pool threads read the chunks of an uncompressed file directly.
-        const isDirect = order === undefined;
+        const isDirect = byteOrder === undefined;
         if (isDirect && compression === 'plain')
           return splitter ? recordRangeChunks(file, options, splitter) : rangeChunks(file, options);
         if (isDirect && compression === 'bgzf' && !splitter)
           return blockChunks(file, options, warnings);
         const chunks = splitter
-          ? decompressedRecordChunks(text, options, splitter)
-          : decompressedLineChunks(text, file.bytes, options);
+          ? decompressedRecordChunks(readText, options, splitter)
+          : decompressedLineChunks(readText, file.bytes, options);
         return compression === 'bgzf' ? checkBgzfBlocks(chunks, file, options, warnings) : chunks;
       },
       async close() {
@@ -114,7 +119,7 @@ class DecompressedFileStart implements HeaderSource {
   readonly #pieces: AsyncGenerator<Uint8Array>;
   #bytes: Uint8Array = new Uint8Array(0);
   #isWhole = false;
-  #skip = 0;
+  #skippedBytes = 0;
 
   constructor(name: string, pieces: AsyncGenerator<Uint8Array>) {
     this.name = name;
@@ -122,27 +127,29 @@ class DecompressedFileStart implements HeaderSource {
   }
 
   async firstBytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
-    const { bytes, isWhole } = await this.unskippedBytes(atLeast + this.#skip);
-    return { bytes: bytes.subarray(this.#skip), isWhole };
+    const { bytes, isWhole } = await this.firstBytesOfFile(atLeast + this.#skippedBytes);
+    return { bytes: bytes.subarray(this.#skippedBytes), isWhole };
   }
 
-  async unskippedBytes(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
+  /** Returns at least this many bytes from the start of the file, including those that `skip` has set aside. */
+  async firstBytesOfFile(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
     const pieces = [this.#bytes];
-    let bytes = this.#bytes.length;
-    while (bytes < atLeast && !this.#isWhole) {
+    let byteCount = this.#bytes.length;
+    while (byteCount < atLeast && !this.#isWhole) {
       const { value, done } = await this.#pieces.next();
       if (done) this.#isWhole = true;
       else {
         pieces.push(value);
-        bytes += value.length;
+        byteCount += value.length;
       }
     }
-    if (pieces.length > 1) this.#bytes = concatenateBytes(pieces, bytes);
+    if (pieces.length > 1) this.#bytes = concatenateBytes(pieces, byteCount);
     return { bytes: this.#bytes, isWhole: this.#isWhole };
   }
 
+  /** Makes `firstBytes` leave out the first `bytes` bytes. */
   skip(bytes: number): void {
-    this.#skip = bytes;
+    this.#skippedBytes = bytes;
   }
 
   async close(): Promise<void> {

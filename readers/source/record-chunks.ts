@@ -16,73 +16,75 @@ export async function* recordRangeChunks(
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
   splitter: Splitter,
 ): ChunkStream {
-  const common = { kind: 'records', name, file: file.path } as const;
+  const commonRef = { kind: 'records', name, file: file.path } as const;
   let window = new Uint8Array(0);
-  let size = targetBytes;
+  let wantedBytes = targetBytes;
   for (let from = bodyOffset; from < file.bytes;) {
     signal?.throwIfAborted();
-    if (window.length < size) window = new Uint8Array(size);
-    const filledBytes = await file.readInto(window.subarray(0, size), from);
+    if (window.length < wantedBytes) window = new Uint8Array(wantedBytes);
+    const filledBytes = await file.readInto(window.subarray(0, wantedBytes), from);
     if (filledBytes === 0) throw new InputError({ file: name, byte: from }, 'the file ends early');
     const isLast = from + filledBytes >= file.bytes;
-    const split = splitter.next(window.subarray(0, filledBytes), isLast);
-    if (split.kind === 'fault') throw await errorOfSplitFault(split, name, from, file.stream());
-    if (split.end === 0) {
-      if (size > budgets.lineBytes) throw recordTooLongError(name);
-      size *= 2;
+    const boundary = splitter.next(window.subarray(0, filledBytes), isLast);
+    if (boundary.kind === 'fault')
+      throw await errorOfSplitFault(boundary, name, from, file.stream());
+    if (boundary.end === 0) {
+      if (wantedBytes > budgets.lineBytes) throw recordTooLongError(name);
+      wantedBytes *= 2;
       continue;
     }
-    const to = from + split.end;
-    const { dropped, start } = split;
-    yield { ref: { ...common, from, to, dropped, ...(start && { start }) }, sourceBytes: to };
+    const to = from + boundary.end;
+    const { dropped, start } = boundary;
+    yield { ref: { ...commonRef, from, to, dropped, ...(start && { start }) }, sourceBytes: to };
     from = to;
-    size = targetBytes;
+    wantedBytes = targetBytes;
   }
 }
 
-/** Yields whole records of a file that one thread decompresses or decodes; each call of `text` begins at the start of the file. */
+/** Yields whole records of a file that one thread decompresses or decodes; each call of `readText` begins at the start of the file. */
 export async function* decompressedRecordChunks(
-  text: (progress?: { read: number }) => AsyncIterable<Uint8Array>,
+  readText: (progress?: { read: number }) => AsyncIterable<Uint8Array>,
   { name, bodyOffset, targetBytes, signal }: ChunkOptions,
   splitter: Splitter,
 ): ChunkStream {
-  let toSkip = bodyOffset;
+  let bytesToSkip = bodyOffset;
   let from = bodyOffset;
-  let pending: Uint8Array[] = [];
+  let pendingPieces: Uint8Array[] = [];
   let pendingBytes = 0;
   let wantedBytes = targetBytes;
   const progress = { read: 0 };
 
-  const split = async (isLast: boolean): Promise<ChunkRef | undefined> => {
+  const splitPending = async (isLast: boolean): Promise<ChunkRef | undefined> => {
     if (pendingBytes === 0) return undefined;
-    const all = concatenateBytes(pending, pendingBytes);
-    const found = splitter.next(all, isLast);
-    if (found.kind === 'fault') throw await errorOfSplitFault(found, name, from, text());
-    pending = [all.subarray(found.end)];
-    pendingBytes -= found.end;
-    from += found.end;
-    if (found.end > 0) {
+    const pendingText = concatenateBytes(pendingPieces, pendingBytes);
+    const boundary = splitter.next(pendingText, isLast);
+    if (boundary.kind === 'fault') throw await errorOfSplitFault(boundary, name, from, readText());
+    pendingPieces = [pendingText.subarray(boundary.end)];
+    pendingBytes -= boundary.end;
+    from += boundary.end;
+    if (boundary.end > 0) {
       wantedBytes = targetBytes;
-      const bytes = removeDroppedRanges(all.slice(0, found.end), found.dropped);
-      return { kind: 'bytes', name, bytes, ...(found.start && { start: found.start }) };
+      const bytes = removeDroppedRanges(pendingText.slice(0, boundary.end), boundary.dropped);
+      return { kind: 'bytes', name, bytes, ...(boundary.start && { start: boundary.start }) };
     }
     if (pendingBytes > budgets.lineBytes) throw recordTooLongError(name);
     wantedBytes = pendingBytes * 2;
     return undefined;
   };
 
-  for await (const piece of text(progress)) {
+  for await (const piece of readText(progress)) {
     signal?.throwIfAborted();
-    const skipped = Math.min(toSkip, piece.length);
-    toSkip -= skipped;
-    if (skipped === piece.length) continue;
-    pending.push(piece.subarray(skipped));
-    pendingBytes += piece.length - skipped;
+    const skippedBytes = Math.min(bytesToSkip, piece.length);
+    bytesToSkip -= skippedBytes;
+    if (skippedBytes === piece.length) continue;
+    pendingPieces.push(piece.subarray(skippedBytes));
+    pendingBytes += piece.length - skippedBytes;
     if (pendingBytes < wantedBytes) continue;
-    const ref = await split(false);
+    const ref = await splitPending(false);
     if (ref) yield { ref, sourceBytes: progress.read };
   }
-  for (let ref; (ref = await split(true)) !== undefined;) yield { ref, sourceBytes: progress.read };
+  for (let ref; (ref = await splitPending(true)) !== undefined;)
+    yield { ref, sourceBytes: progress.read };
 }
 
 /** Returns the InputError for a fault. Reads the source again from its start, to count the lines before the fault. */
@@ -90,13 +92,13 @@ async function errorOfSplitFault(
   { at, message }: SplitFault,
   name: string,
   from: number,
-  text: AsyncIterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array>,
 ): Promise<InputError> {
   const faultOffset = from + at;
   let bytesLeft = faultOffset;
   let line = 1;
   let previous = 0;
-  for await (const piece of text) {
+  for await (const piece of pieces) {
     const end = Math.min(bytesLeft, piece.length);
     for (let i = 0; i < end; i++) {
       const c = piece[i]!;

@@ -40,13 +40,13 @@ export interface SplitFault {
 /** Removes the dropped ranges from the bytes in place; returns the remaining bytes. */
 export function removeDroppedRanges(
   bytes: Uint8Array<ArrayBuffer>,
-  dropped: RecordBoundary['dropped'],
+  droppedRanges: RecordBoundary['dropped'],
 ): Uint8Array<ArrayBuffer> {
-  let end = dropped[0]?.[0] ?? bytes.length;
-  for (const [i, [, to]] of dropped.entries()) {
-    const next = dropped[i + 1]?.[0] ?? bytes.length;
-    bytes.copyWithin(end, to, next);
-    end += next - to;
+  let end = droppedRanges[0]?.[0] ?? bytes.length;
+  for (const [i, [, to]] of droppedRanges.entries()) {
+    const nextFrom = droppedRanges[i + 1]?.[0] ?? bytes.length;
+    bytes.copyWithin(end, to, nextFrom);
+    end += nextFrom - to;
   }
   return bytes.subarray(0, end);
 }

@@ -10,8 +10,8 @@ export const utf16SampleBytes = 1024;
 /** Returns the encoding that a UTF-16 byte order mark indicates; undefined without such a mark, and for UTF-32. */
 export function utf16OfByteOrderMark(text: Uint8Array): Utf16ByteOrder | undefined {
   if (text[0] === 0xfe && text[1] === 0xff) return 'utf-16be';
-  const isLittle = text[0] === 0xff && text[1] === 0xfe;
-  return isLittle && !(text[2] === 0 && text[3] === 0) ? 'utf-16le' : undefined;
+  const isLittleEndian = text[0] === 0xff && text[1] === 0xfe;
+  return isLittleEndian && !(text[2] === 0 && text[3] === 0) ? 'utf-16le' : undefined;
 }
 
 /**
@@ -21,47 +21,47 @@ export function utf16OfByteOrderMark(text: Uint8Array): Utf16ByteOrder | undefin
 export function detectUtf16(start: Uint8Array): Utf16ByteOrder | undefined {
   const markedOrder = utf16OfByteOrderMark(start);
   if (markedOrder !== undefined) return markedOrder;
-  const units = Math.min(start.length, utf16SampleBytes) >> 1;
-  const zeros = [0, 0];
-  for (let at = 0; at < 2 * units; at++) if (start[at] === 0) zeros[at & 1]!++;
-  const [even, odd] = zeros as [number, number];
+  const unitCount = Math.min(start.length, utf16SampleBytes) >> 1;
+  const zeroCounts = [0, 0];
+  for (let at = 0; at < 2 * unitCount; at++) if (start[at] === 0) zeroCounts[at & 1]!++;
+  const [evenZeros, oddZeros] = zeroCounts as [number, number];
   if (
-    units < 2 ||
-    2 * Math.max(even, odd) <= units ||
-    8 * Math.min(even, odd) > Math.max(even, odd)
+    unitCount < 2 ||
+    2 * Math.max(evenZeros, oddZeros) <= unitCount ||
+    8 * Math.min(evenZeros, oddZeros) > Math.max(evenZeros, oddZeros)
   )
     return undefined;
-  return odd > even ? 'utf-16le' : 'utf-16be';
+  return oddZeros > evenZeros ? 'utf-16le' : 'utf-16be';
 }
 
-/** Decodes UTF-16 to UTF-8, piece by piece. Invalid code units become U+FFFD, and `damaged` is then called. */
+/** Decodes UTF-16 to UTF-8, piece by piece. Invalid code units become U+FFFD, and `onDamage` is then called. */
 export async function* utf16ToUtf8(
   pieces: AsyncIterable<Uint8Array>,
   order: Utf16ByteOrder,
-  damaged: () => void,
+  onDamage: () => void,
 ): AsyncGenerator<Uint8Array> {
   let restOfBytes = Buffer.alloc(0);
   for await (const piece of pieces) {
     const bytes = Buffer.concat([restOfBytes, piece]);
     let wholeLength = bytes.length & ~1;
     // Both halves of a surrogate pair must be decoded together, so a piece must not end between them.
-    const lead = order === 'utf-16le' ? bytes[wholeLength - 1]! : bytes[wholeLength - 2]!;
-    if (wholeLength > 0 && lead >= 0xd8 && lead <= 0xdb) wholeLength -= 2;
+    const lastHighByte = order === 'utf-16le' ? bytes[wholeLength - 1]! : bytes[wholeLength - 2]!;
+    if (wholeLength > 0 && lastHighByte >= 0xd8 && lastHighByte <= 0xdb) wholeLength -= 2;
     restOfBytes = Buffer.from(bytes.subarray(wholeLength));
-    if (wholeLength > 0) yield decodeUtf16(bytes.subarray(0, wholeLength), order, damaged);
+    if (wholeLength > 0) yield decodeUtf16(bytes.subarray(0, wholeLength), order, onDamage);
   }
   const wholeLength = restOfBytes.length & ~1;
-  if (wholeLength > 0) yield decodeUtf16(restOfBytes.subarray(0, wholeLength), order, damaged);
+  if (wholeLength > 0) yield decodeUtf16(restOfBytes.subarray(0, wholeLength), order, onDamage);
   if (restOfBytes.length > wholeLength) {
-    damaged();
+    onDamage();
     yield Buffer.from('\ufffd');
   }
 }
 
 /** Decodes whole code units; changes `bytes`, which must be a copy. */
-function decodeUtf16(bytes: Buffer, order: Utf16ByteOrder, damaged: () => void): Uint8Array {
+function decodeUtf16(bytes: Buffer, order: Utf16ByteOrder, onDamage: () => void): Uint8Array {
   const text = (order === 'utf-16be' ? bytes.swap16() : bytes).toString('utf16le');
   if (text.isWellFormed()) return Buffer.from(text);
-  damaged();
+  onDamage();
   return Buffer.from(text.toWellFormed());
 }

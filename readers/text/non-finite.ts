@@ -34,9 +34,9 @@ export function reportNonFinite(
   isDeclared: boolean,
   context: RecordContext,
 ): boolean {
-  const found = nonFiniteFaultOf(bytes, from, to);
-  if (found === undefined) return false;
-  const { code, message } = found;
+  const fault = nonFiniteFaultOf(bytes, from, to);
+  if (fault === undefined) return false;
+  const { code, message } = fault;
   if (isDeclared) context.rejectUnlessLenient(code, field, message);
   else context.warn(code, field, `${message}: null is stored`);
   return true;

@@ -95,27 +95,27 @@ export function parseLongDecimal(bytes: Uint8Array, from: number, to: number): n
   const unit = powersOfTen[digits - 15]!;
   const product = high * unit;
   const sum = product + low;
-  const added = sum - product;
+  const addedPart = sum - product;
   const errorTerm =
-    product - (sum - added) + (low - added) + productRoundingError(high, unit, product);
+    product - (sum - addedPart) + (low - addedPart) + productRoundingError(high, unit, product);
   const power = powersOfTen[decimals]!;
   const quotient = sum / power;
   const backProduct = quotient * power;
   const correction =
     (sum - backProduct - productRoundingError(quotient, power, backProduct) + errorTerm) / power;
-  const error = quotient * roundingMargin;
-  const value = quotient + (correction + error);
-  if (value !== quotient + (correction - error)) return NaN;
+  const maxError = quotient * roundingMargin;
+  const value = quotient + (correction + maxError);
+  if (value !== quotient + (correction - maxError)) return NaN;
   return isNegative ? -value : value;
 }
 
 /** Returns the exponent `bytes[at..to)`, which begins with `e`; NaN if it is malformed or has more than three digits. */
 function parseExponent(bytes: Uint8Array, at: number, to: number): number {
   const sign = bytes[at + 1];
-  const first = sign === 45 || sign === 43 ? at + 2 : at + 1;
-  if ((bytes[at]! | 32) !== 101 || first >= to || to - first > 3) return NaN;
+  const digitsFrom = sign === 45 || sign === 43 ? at + 2 : at + 1;
+  if ((bytes[at]! | 32) !== 101 || digitsFrom >= to || to - digitsFrom > 3) return NaN;
   let value = 0;
-  for (let i = first; i < to; i++) {
+  for (let i = digitsFrom; i < to; i++) {
     const digit = bytes[i]! - 48;
     if (digit < 0 || digit > 9) return NaN;
     value = value * 10 + digit;
@@ -145,10 +145,10 @@ export function isInfinite(bytes: Uint8Array, from: number, to: number): boolean
   return value === Infinity || value === -Infinity;
 }
 
-/** Returns the first `most` bytes of `bytes[from..to)` as Latin-1 text, for messages and for text that is ASCII by definition. */
-export function latin1Text(bytes: Uint8Array, from: number, to: number, most = 80): string {
+/** Returns the first `maxBytes` bytes of `bytes[from..to)` as Latin-1 text, for messages and for text that is ASCII by definition. */
+export function latin1Text(bytes: Uint8Array, from: number, to: number, maxBytes = 80): string {
   let text = '';
-  const end = Math.min(to, from + most);
+  const end = Math.min(to, from + maxBytes);
   for (let at = from; at < end; at++) text += String.fromCharCode(bytes[at]!);
   return text;
 }
@@ -163,15 +163,15 @@ export function isFractionalNumber(bytes: Uint8Array, from: number, to: number):
 }
 
 /**
- * Returns the exact difference between the product of two doubles and the rounded product `high` (Dekker's product, with Veltkamp's
- * splitting).
+ * Returns the exact difference between the product of two doubles and `roundedProduct`, their product as a double (Dekker's product, with
+ * Veltkamp's splitting).
  */
-function productRoundingError(a: number, b: number, high: number): number {
+function productRoundingError(a: number, b: number, roundedProduct: number): number {
   const scaledA = a * 134_217_729;
   const highA = scaledA - (scaledA - a);
   const lowA = a - highA;
   const scaledB = b * 134_217_729;
   const highB = scaledB - (scaledB - b);
   const lowB = b - highB;
-  return lowA * lowB - (high - highA * highB - lowA * highB - highA * lowB);
+  return lowA * lowB - (roundedProduct - highA * highB - lowA * highB - highA * lowB);
 }

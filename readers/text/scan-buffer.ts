@@ -15,17 +15,17 @@ const vectorSlackBytes = 64; // kernels read and write whole vectors beyond the 
 const byteSetAddress = vectorSlackBytes;
 const textAddress = byteSetAddress + 32 + vectorSlackBytes;
 const positionsAddress = textAddress + maxScannedBytes + vectorSlackBytes;
-const fromAddress = positionsAddress + 4 * (maxScannedBytes + vectorSlackBytes);
-const toAddress = fromAddress + 4 * maxGatheredRanges;
-const outAddress = toAddress + 4 * maxGatheredRanges;
-const fieldEndsAddress = outAddress + maxScannedBytes + vectorSlackBytes;
-const endAddress = fieldEndsAddress + 4 * maxGatheredRanges;
+const rangeStartsAddress = positionsAddress + 4 * (maxScannedBytes + vectorSlackBytes);
+const rangeEndsAddress = rangeStartsAddress + 4 * maxGatheredRanges;
+const gatheredBytesAddress = rangeEndsAddress + 4 * maxGatheredRanges;
+const gatheredEndsAddress = gatheredBytesAddress + maxScannedBytes + vectorSlackBytes;
+const endAddress = gatheredEndsAddress + 4 * maxGatheredRanges;
 
 /** The addresses of the text and of the ranges, for further kernels, and the end of the memory that `ScanBuffer` itself uses. */
 export const scanAddresses = {
   text: textAddress,
-  from: fromAddress,
-  to: toAddress,
+  from: rangeStartsAddress,
+  to: rangeEndsAddress,
   end: endAddress,
 } as const;
 
@@ -65,23 +65,27 @@ export class ScanBuffer<E = object> {
   readonly gatheredEnds: Int32Array;
   readonly gatheredOffsets: Int32Array;
   textLength = 0;
-  readonly #set: Uint8Array;
+  readonly #byteSet: Uint8Array;
 
-  /** `more` are further kernels for the same text, which use the memory from `scanAddresses.end` to `memoryEnd`. */
-  constructor(more: readonly Kernel[] = [], memoryEnd: number = endAddress) {
+  /** `moreKernels` are further kernels for the same text, which use the memory from `scanAddresses.end` to `memoryEnd`. */
+  constructor(moreKernels: readonly Kernel[] = [], memoryEnd: number = endAddress) {
     this.kernelExports = instantiate<E & ScanKernelExports>(
-      [...scanKernels, ...more],
+      [...scanKernels, ...moreKernels],
       Math.ceil(memoryEnd / 65_536),
     );
     const { buffer } = this.kernelExports.memory;
     this.bytes = new Uint8Array(buffer, textAddress, maxScannedBytes + vectorSlackBytes);
-    this.#set = new Uint8Array(buffer, byteSetAddress, 32);
+    this.#byteSet = new Uint8Array(buffer, byteSetAddress, 32);
     this.positions = new Int32Array(buffer, positionsAddress, maxScannedBytes + vectorSlackBytes);
-    this.rangeStarts = new Int32Array(buffer, fromAddress, maxGatheredRanges);
-    this.rangeEnds = new Int32Array(buffer, toAddress, maxGatheredRanges);
-    this.gatheredBytes = new Uint8Array(buffer, outAddress, maxScannedBytes + vectorSlackBytes);
-    this.gatheredEnds = new Int32Array(buffer, fieldEndsAddress, maxGatheredRanges);
-    this.gatheredOffsets = new Int32Array(buffer, fieldEndsAddress - 4, maxGatheredRanges + 1);
+    this.rangeStarts = new Int32Array(buffer, rangeStartsAddress, maxGatheredRanges);
+    this.rangeEnds = new Int32Array(buffer, rangeEndsAddress, maxGatheredRanges);
+    this.gatheredBytes = new Uint8Array(
+      buffer,
+      gatheredBytesAddress,
+      maxScannedBytes + vectorSlackBytes,
+    );
+    this.gatheredEnds = new Int32Array(buffer, gatheredEndsAddress, maxGatheredRanges);
+    this.gatheredOffsets = new Int32Array(buffer, gatheredEndsAddress - 4, maxGatheredRanges + 1);
   }
 
   /** Copies `source`, from `at` on, into the buffer, as far as there is room. */
@@ -92,7 +96,7 @@ export class ScanBuffer<E = object> {
 
   /** Fills `positions` with the positions of the set's bytes in the text; returns their number. */
   search({ nibbleTables }: ByteSet): number {
-    this.#set.set(nibbleTables);
+    this.#byteSet.set(nibbleTables);
     const end = this.kernelExports.search(
       textAddress,
       textAddress + this.textLength,
@@ -108,11 +112,11 @@ export class ScanBuffer<E = object> {
   gather(first: number, count: number): number {
     return this.kernelExports.gather(
       textAddress,
-      fromAddress + 4 * first,
-      toAddress + 4 * first,
+      rangeStartsAddress + 4 * first,
+      rangeEndsAddress + 4 * first,
       count,
-      outAddress,
-      fieldEndsAddress,
+      gatheredBytesAddress,
+      gatheredEndsAddress,
     );
   }
 }

@@ -18,57 +18,67 @@ export function appendAnnotations(
 ): ValueFault | null {
   const struct = entry.items as StructBuilder;
   const { parts } = entry;
-  const isCall = struct.children.has('Effect');
+  const hasCallForm = struct.children.has('Effect');
   if (to - from === 1 && bytes[from] === 46) {
     entry.column.appendNull();
     return null;
   }
   for (let at = from; at <= to;) {
-    let end = at;
-    while (end < to && bytes[end] !== 44) end++;
-    const last = isCall && end > at && bytes[end - 1] === 41 ? end - 1 : end;
-    let extra: ListBuilder | null = null;
-    for (let i = 0, start = at; start <= last; i++) {
+    let annotationEnd = at;
+    while (annotationEnd < to && bytes[annotationEnd] !== 44) annotationEnd++;
+    const partsEnd =
+      hasCallForm && annotationEnd > at && bytes[annotationEnd - 1] === 41
+        ? annotationEnd - 1
+        : annotationEnd;
+    let extraList: ListBuilder | null = null;
+    for (let i = 0, start = at; start <= partsEnd; i++) {
       // In SnpEff's old form `EFFECT(a|b)`, the opening bracket ends the first subfield.
-      const bracket = isCall && i === 0 ? 40 : 124;
-      let stop = start;
-      while (stop < last && bytes[stop] !== 124 && bytes[stop] !== bracket) stop++;
+      const bracket = hasCallForm && i === 0 ? 40 : 124;
+      let partEnd = start;
+      while (partEnd < partsEnd && bytes[partEnd] !== 124 && bytes[partEnd] !== bracket) partEnd++;
       const part = parts[i];
       if (part === undefined) {
-        if (stop > start && extra === null) {
+        if (partEnd > start && extraList === null) {
           const message = `an annotation has more than the ${parts.length} parts that the header names: the others are stored as "extra"`;
           if (!report.warnOrRefuse(entry, codes.invalidValue, message))
             return { code: codes.invalidValue, message, isReported: true };
-          extra = extraPartsList(entry);
+          extraList = prepareExtraList(entry);
           // Null stands for each empty surplus part before part `i`, so that each part keeps its index in the list.
-          for (let k = parts.length; k < i; k++) extra.items.appendNull();
+          for (let k = parts.length; k < i; k++) extraList.items.appendNull();
         }
         const fault =
-          extra &&
-          appendSingleValue(extra.items, keyKindOf(extra.items), bytes, start, stop, decode);
+          extraList &&
+          appendSingleValue(
+            extraList.items,
+            keyKindOf(extraList.items),
+            bytes,
+            start,
+            partEnd,
+            decode,
+          );
         if (fault) return fault;
       } else {
         part.padTo(struct.length);
-        const fault = appendSubfield(entry, part, bytes, start, stop, decode, report);
+        const fault = appendSubfield(entry, part, bytes, start, partEnd, decode, report);
         if (fault !== null) return fault;
       }
-      start = stop + 1;
+      start = partEnd + 1;
     }
-    extra?.endList();
+    extraList?.endList();
     struct.endObject();
-    at = end + 1;
+    at = annotationEnd + 1;
     if (!entry.isList) return null;
   }
   (entry.column as ListBuilder).endList();
   return null;
 }
 
-/** Returns the list for the surplus parts of an annotation; it is created at its first use and padded to the current annotation. */
-function extraPartsList({ items, extra }: KeyBuilder): ListBuilder {
+/** Returns the list for the surplus parts of an annotation, padded to the current annotation; creates it on first use. */
+function prepareExtraList({ items, extra }: KeyBuilder): ListBuilder {
   const struct = items as StructBuilder;
-  const column = struct.child(extra!) as ListBuilder;
-  column.padTo(struct.length);
-  return column;
+  const extraList = struct.child(extra!) as ListBuilder;
+  extraList.padTo(struct.length);
+  return extraList;
 }
 
 function appendSubfield(

@@ -19,37 +19,47 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
     { ...scalarColumn('filter', 'string'), isList: true },
   ];
   if (header.info.length > 0) {
-    const keys = subfieldsByAnnotationKey(header, params);
+    const subfieldsByKey = subfieldsByAnnotationKey(header, params);
     columns.push(
       objectColumn(
         'info',
-        header.info.flatMap((one) => {
-          const column = infoColumn(one, keys.get(one.id));
-          if (params.explodes && one.id === params.annotationsKey && column.type !== 'boolean')
+        header.info.flatMap((definition) => {
+          const column = infoColumn(definition, subfieldsByKey.get(definition.id));
+          if (
+            params.explodes &&
+            definition.id === params.annotationsKey &&
+            column.type !== 'boolean'
+          )
             return [{ ...column, isList: false }];
-          const meaning = header.meanings.find(({ id }) => id === one.id);
-          if (meaning === undefined || column.children) return [column];
-          const symbols = { ...scalarColumn(symbolsFieldName(one.id), 'string'), isList: true };
+          const interpretation = header.meanings.find(({ id }) => id === definition.id);
+          if (interpretation === undefined || column.children) return [column];
+          const symbolsColumn = {
+            ...scalarColumn(symbolsFieldName(definition.id), 'string'),
+            isList: true,
+          };
           return [
-            meaning.separator === undefined ? column : { ...column, isList: true },
-            ...(meaning.symbolTerminator === undefined ? [] : [symbols]),
+            interpretation.separator === undefined ? column : { ...column, isList: true },
+            ...(interpretation.symbolTerminator === undefined ? [] : [symbolsColumn]),
           ];
         }),
       ),
     );
   }
   if (header.samples.length > 0) {
-    const format = header.format.map((one) => columnOfDefinition(one));
-    const key = params.sampleKey;
+    const formatColumns = header.format.map((one) => columnOfDefinition(one));
+    const { sampleKey } = params;
     // Without declared INFO keys, the column `info` is created at the first key of a record.
-    if (key === 'info' || columns.some((column) => column.name === key))
+    if (sampleKey === 'info' || columns.some((column) => column.name === sampleKey))
       throw invalidError(
         'reader_params',
-        `sample_key: "${key}" is the name of another column of a VCF record`,
+        `sample_key: "${sampleKey}" is the name of another column of a VCF record`,
       );
-    const name = scalarColumn('name', 'string');
+    const nameColumn = scalarColumn('name', 'string');
     columns.push({
-      ...objectColumn(key, [name, ...format.filter((one) => one.name !== 'name')]),
+      ...objectColumn(sampleKey, [
+        nameColumn,
+        ...formatColumns.filter((one) => one.name !== 'name'),
+      ]),
       isList: true,
     });
   }
@@ -58,7 +68,7 @@ export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
 
 /** Returns the descriptions that a VCF header gives its fields, and the entity types of `variant` and of the fields of gene symbols. */
 export function declaredFields(header: VcfHeader, params: VcfParams): readonly Partial<NewField>[] {
-  const definitionsOf = (root: string, definitions: readonly KeyDefinition[]) =>
+  const fieldsOf = (root: string, definitions: readonly KeyDefinition[]) =>
     definitions
       .filter((one) => one.description !== '')
       .map((one) => ({
@@ -68,14 +78,14 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
       }));
   return [
     { name: 'variant', path: ['variant'], entityType: 'variant' },
-    ...definitionsOf('info', header.info),
+    ...fieldsOf('info', header.info),
     ...header.meanings.flatMap(({ id, genes }) => {
       if (genes === undefined) return [];
       const path = ['info', ...genes];
       const description = `The gene symbols of ${id}`;
       return [{ name: path.join('.'), path, entityType: 'gene' as const, description }];
     }),
-    ...(header.samples.length > 0 ? definitionsOf(params.sampleKey, header.format) : []),
+    ...(header.samples.length > 0 ? fieldsOf(params.sampleKey, header.format) : []),
   ];
 }
 
@@ -85,13 +95,13 @@ export function subfieldsByAnnotationKey(
   params: VcfParams,
 ): ReadonlyMap<string, readonly string[]> {
   const annotationKeys = new Set([params.annotationsKey, 'ANN', 'CSQ', 'vep', 'EFF']);
-  const keys = new Map<string, readonly string[]>();
+  const subfieldsByKey = new Map<string, readonly string[]>();
   for (const { id, description } of header.info) {
     if (!annotationKeys.has(id)) continue;
     const names = subfieldNames(description);
-    if (names.length > 1) keys.set(id, names);
+    if (names.length > 1) subfieldsByKey.set(id, names);
   }
-  return keys;
+  return subfieldsByKey;
 }
 
 /**
@@ -115,9 +125,9 @@ function subfieldNames(description: string): string[] {
 /** Subfields whose values are lists joined with `&`. */
 const listSubfields = new Set(['Annotation', 'Consequence']);
 
-function infoColumn(definition: KeyDefinition, parts: readonly string[] | undefined): Column {
-  if (parts === undefined) return columnOfDefinition(definition);
-  const children = parts.map((name) => ({
+function infoColumn(definition: KeyDefinition, subfields: readonly string[] | undefined): Column {
+  if (subfields === undefined) return columnOfDefinition(definition);
+  const children = subfields.map((name) => ({
     ...scalarColumn(name, 'string'),
     isList: listSubfields.has(name),
   }));
@@ -164,28 +174,35 @@ export function uniquePhysicalName(name: string, usedNames: Set<string>): string
 }
 
 /** Throws if the dataset has objects for a field that has plain values in the VCF file. */
-export function refuseObjectColumns(declared: Columns, columns: Columns, at = ''): void {
+export function refuseObjectColumns(
+  headerColumns: Columns,
+  columns: Columns,
+  pathPrefix = '',
+): void {
   for (const [i, { name, type, children }] of columns.entries()) {
-    const declaredType = declared[i]!;
-    if (type === 'object' && declaredType.type !== 'object')
-      throw typeConflictError(`${at}${name}`, type, declaredType.type);
+    const headerColumn = headerColumns[i]!;
+    if (type === 'object' && headerColumn.type !== 'object')
+      throw typeConflictError(`${pathPrefix}${name}`, type, headerColumn.type);
     if (type === 'object')
-      refuseObjectColumns(declaredType.children ?? [], children ?? [], `${at}${name}.`);
+      refuseObjectColumns(headerColumn.children ?? [], children ?? [], `${pathPrefix}${name}.`);
   }
 }
 
-/** Returns the columns, with the integers at the dotted paths `widened` as doubles. */
+/** Returns the columns, with the integers at the dotted paths `widenedPaths` as doubles. */
 export function widenIntegerColumns(
   columns: Columns,
-  widened: ReadonlySet<string>,
-  at = '',
+  widenedPaths: ReadonlySet<string>,
+  pathPrefix = '',
 ): Columns {
-  if (widened.size === 0) return columns;
+  if (widenedPaths.size === 0) return columns;
   return columns.map((column) => {
-    const path = `${at}${column.name}`;
+    const path = `${pathPrefix}${column.name}`;
     if (column.children)
-      return { ...column, children: widenIntegerColumns(column.children, widened, `${path}.`) };
-    return widened.has(path) ? { ...column, type: 'double' } : column;
+      return {
+        ...column,
+        children: widenIntegerColumns(column.children, widenedPaths, `${path}.`),
+      };
+    return widenedPaths.has(path) ? { ...column, type: 'double' } : column;
   });
 }
 
@@ -203,13 +220,13 @@ const coreFieldTypes: Readonly<Record<string, readonly [string, boolean]>> = {
 
 /** Throws if the dataset has a field that the reader derives from the fixed columns of VCF with a type that cannot store its values. */
 export function checkCoreFieldType(name: string, type: string, isList: boolean): void {
-  const [wanted, wantsList] = coreFieldTypes[name]!;
-  const isText = wanted === 'string' && (type === 'text' || type === 'blob');
-  if ((type !== wanted && !isText) || isList !== wantsList)
+  const [wantedType, wantsList] = coreFieldTypes[name]!;
+  const isLongerText = wantedType === 'string' && (type === 'text' || type === 'blob');
+  if ((type !== wantedType && !isLongerText) || isList !== wantsList)
     throw typeConflictError(
       name,
       describeType({ type, isList }),
-      describeType({ type: wanted, isList: wantsList }),
+      describeType({ type: wantedType, isList: wantsList }),
     );
 }
 
@@ -219,12 +236,12 @@ export function describeType({ type, isList }: { type: string; isList: boolean }
 }
 
 /** Returns the error for a field whose type in the dataset cannot store the values of VCF records. */
-export function typeConflictError(name: string, found: string, wanted: string): AppError {
+export function typeConflictError(name: string, datasetType: string, neededType: string): AppError {
   return new AppError(
     'invalid',
-    `field ${name} is of type ${found} in this dataset, a VCF record needs ${wanted}: import into another dataset`,
+    `field ${name} is of type ${datasetType} in this dataset, a VCF record needs ${neededType}: import into another dataset`,
     {
-      dataset_id: [`Field ${name} is of type ${found}, a VCF record needs ${wanted}`],
+      dataset_id: [`Field ${name} is of type ${datasetType}, a VCF record needs ${neededType}`],
     },
   );
 }

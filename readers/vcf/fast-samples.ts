@@ -46,16 +46,16 @@ export function readSamples(
   from: number,
   to: number,
   format: readonly FastFormatKey[],
-  samples: number,
+  sampleCount: number,
   row: number,
 ): boolean {
-  const keys = format.length;
-  const end = row + samples;
+  const keyCount = format.length;
+  const end = row + sampleCount;
   let at = from;
   for (; row < end; row++) {
     if (at >= to || bytes[at] === 9) return false;
     for (let key = 0; ; key++) {
-      if (key === keys) return false;
+      if (key === keyCount) return false;
       const { entry, kind } = format[key]!;
       switch (kind) {
         case FastValueKind.Integer:
@@ -127,8 +127,8 @@ function readIntegers(
   row: number,
 ): number {
   if (column.length < row) column.padTo(row);
-  const missing = appendIfMissing(column, bytes, at, to);
-  if (missing >= 0) return missing;
+  const missingEnd = appendIfMissing(column, bytes, at, to);
+  if (missingEnd >= 0) return missingEnd;
   const { items } = column;
   for (let end = at; ;) {
     end = readInteger(items, bytes, end, to, 0);
@@ -187,8 +187,8 @@ function readDoubles(
   row: number,
 ): number {
   if (column.length < row) column.padTo(row);
-  const missing = appendIfMissing(column, bytes, at, to);
-  if (missing >= 0) return missing;
+  const missingEnd = appendIfMissing(column, bytes, at, to);
+  if (missingEnd >= 0) return missingEnd;
   const { items } = column;
   for (let end = at; ;) {
     end = readDouble(items, bytes, end, to, 0);
@@ -212,16 +212,16 @@ function readGenotype(
   if (column.length < row) column.padTo(row);
   const maxAt = Math.min(to, at + maxFastTextBytes);
   const targetBytes = column.reserve(maxFastTextBytes);
-  let out = column.usedBytes;
+  let targetEnd = column.usedBytes;
   let end = at;
   for (; end < maxAt; end++) {
     const c = bytes[end]!;
     // `.`, `/` and the digits are consecutive in ASCII (46 to 57); 124 is `|`.
     if ((c < 46 || c > 57) && c !== 124) break;
-    targetBytes[out++] = c;
+    targetBytes[targetEnd++] = c;
   }
   if (end === at || (end - at === 1 && bytes[at] === 46)) column.appendNull();
-  else column.endValue(out);
+  else column.endValue(targetEnd);
   return end;
 }
 
@@ -235,16 +235,16 @@ function readText(
   if (column.length < row) column.padTo(row);
   const maxAt = Math.min(to, at + maxFastTextBytes);
   const targetBytes = column.reserve(maxFastTextBytes);
-  let out = column.usedBytes;
+  let targetEnd = column.usedBytes;
   let end = at;
   for (; end < maxAt; end++) {
     const c = bytes[end]!;
     if (c === 58 || c === 9) break;
     if (c === 37) return -1;
-    targetBytes[out++] = c;
+    targetBytes[targetEnd++] = c;
   }
   if (end === at || (end - at === 1 && bytes[at] === 46)) column.appendNull();
-  else column.endValue(out);
+  else column.endValue(targetEnd);
   return end;
 }
 

@@ -33,32 +33,32 @@ export class FixedColumns {
 
   /** Adds the columns to `out`. Throws `invalid` when `columns` has one with a type that cannot store the values of VCF records. */
   constructor(columns: Columns, out: BatchBuilder, build: string) {
-    const column = <B extends ColumnBuilder>(name: string): B => {
-      const wantedColumn = columns.find((one) => one.name === name)!;
-      checkCoreFieldType(wantedColumn.name, wantedColumn.type, wantedColumn.isList);
-      return out.column(wantedColumn) as B;
+    const addColumn = <B extends ColumnBuilder>(name: string): B => {
+      const fixedColumn = columns.find((one) => one.name === name)!;
+      checkCoreFieldType(fixedColumn.name, fixedColumn.type, fixedColumn.isList);
+      return out.column(fixedColumn) as B;
     };
-    this.#coordinates = column('genomic_coordinates');
-    const member = <B extends ColumnBuilder>(name: string, type: string): B => {
+    this.#coordinates = addColumn('genomic_coordinates');
+    const findMember = <B extends ColumnBuilder>(name: string, type: string): B => {
       const builder = this.#coordinates.children.get(name)!;
-      const found = builder.column();
-      const isInteger = type === 'long' && found.type === 'integer';
-      if ((found.type !== type && !isInteger) || found.isList)
-        throw typeConflictError(`genomic_coordinates.${name}`, describeType(found), type);
+      const memberColumn = builder.column();
+      const isInteger = type === 'long' && memberColumn.type === 'integer';
+      if ((memberColumn.type !== type && !isInteger) || memberColumn.isList)
+        throw typeConflictError(`genomic_coordinates.${name}`, describeType(memberColumn), type);
       if (isInteger) this.maxPosition = 2 ** 31 - 1;
       return builder as B;
     };
-    this.#build = member('build', 'string');
-    this.#chromosome = member('chromosome', 'string');
-    this.#start = member('start', 'long');
-    this.#stop = member('stop', 'long');
-    this.#variant = column('variant');
-    this.#allele = column('allele');
-    this.#rowId = column('row_id');
-    this.#reference = column('reference_allele');
-    this.#alternates = column('alternate_alleles');
-    this.#qual = column('qual');
-    this.#filter = column('filter');
+    this.#build = findMember('build', 'string');
+    this.#chromosome = findMember('chromosome', 'string');
+    this.#start = findMember('start', 'long');
+    this.#stop = findMember('stop', 'long');
+    this.#variant = addColumn('variant');
+    this.#allele = addColumn('allele');
+    this.#rowId = addColumn('row_id');
+    this.#reference = addColumn('reference_allele');
+    this.#alternates = addColumn('alternate_alleles');
+    this.#qual = addColumn('qual');
+    this.#filter = addColumn('filter');
     this.isQualDeclared = this.#qual.column().isDeclared === true;
     this.#buildName = new TextEncoder().encode(build);
     this.#variantPrefix = new TextEncoder().encode(`${build.toUpperCase()}-`);
@@ -71,13 +71,13 @@ export class FixedColumns {
   widenAlleleColumns(
     line: VcfLine,
     stop: number,
-    allele: number,
+    alleleBytes: number,
     report: (column: Column, bytes: number) => boolean,
   ): boolean {
-    const position = `${line.start}-${stop}-`.length + line.chromTo - line.chromFrom + 1;
+    const positionBytes = `${line.start}-${stop}-`.length + line.chromTo - line.chromFrom + 1;
     const sizes: readonly (readonly [Utf8Builder, number])[] = [
-      [this.#allele, allele],
-      [this.#variant, this.#variantPrefix.length + position + allele],
+      [this.#allele, alleleBytes],
+      [this.#variant, this.#variantPrefix.length + positionBytes + alleleBytes],
       [this.#reference, line.refTo - line.refFrom],
       [this.#alternates.items, longestItemBytes(line.bytes, line.altFrom, line.altTo)],
       [this.#rowId, line.idTo - line.posTo - 1],

@@ -53,9 +53,9 @@ export function appendVariant(
   alleleTo: number,
 ): void {
   const { bytes, chromFrom, chromTo, posFrom, posTo, start } = line;
-  const room =
+  const neededBytes =
     prefix.length + (chromTo - chromFrom) + (posTo - posFrom) + (alleleTo - alleleFrom) + 24;
-  const targetBytes = column.reserve(room);
+  const targetBytes = column.reserve(neededBytes);
   let at = column.usedBytes;
   for (let i = 0; i < prefix.length; i++) targetBytes[at++] = prefix[i]!;
   at = copyUpper(targetBytes, at, bytes, chromFrom, chromTo);

@@ -41,7 +41,7 @@ interface InfoOptions {
   /** The column `info` that the header declares. */
   readonly column: Column | undefined;
   /** The column `info` that the dataset already has. */
-  readonly existing: Column | undefined;
+  readonly existingColumn: Column | undefined;
   /** Whether percent-encoded characters are decoded, as in VCF 4.3 and later (section 1.2). */
   readonly decodes: boolean;
   readonly out: BatchBuilder;
@@ -50,12 +50,12 @@ interface InfoOptions {
    * Dotted names of declared integers that are stored as doubles, and of undeclared flags that are stored as text. After adding a name, the
    * parser leaves the line, and the chunk is read again.
    */
-  readonly widened: Set<string>;
+  readonly widenedNames: Set<string>;
   /** The interpretations of INFO keys. */
   readonly meanings: readonly InfoInterpretation[];
   /** The annotations of the line and their key, if each annotation becomes a record; else null. */
   readonly annotations: LineAnnotations | null;
-  readonly exploded: string | null;
+  readonly explodedKey: string | null;
 }
 
 /** Parses INFO into the struct column `info`. */
@@ -64,48 +64,50 @@ export class InfoParser implements InfoExtent, ValueReport {
   svlenFrom = 0;
   svlenTo = 0;
   readonly #struct: StructBuilder;
-  readonly #keys = new InfoKeyTable();
+  readonly #keyTable = new InfoKeyTable();
   readonly #options: InfoOptions;
   /** Columns that the dataset has, by key. */
   readonly #knownColumns: ReadonlyMap<string, Column>;
-  readonly #widened: Set<string>;
+  readonly #widenedNames: Set<string>;
   readonly #meanings: ReadonlyMap<string, InfoInterpretation>;
   readonly #physicalNames: Set<string>;
   /** Undeclared keys that have occurred only without a value so far. */
-  readonly #flags = new Set<KeyBuilder>();
+  readonly #undeclaredFlags = new Set<KeyBuilder>();
   readonly #decoder = new TextDecoder();
   /** The first key of the previous line. */
-  #first: KeyBuilder | null = null;
-  #isAdded = false;
+  #firstKey: KeyBuilder | null = null;
+  #isColumnAdded = false;
   // The bytes of the record being parsed.
   #bytes: Uint8Array = new Uint8Array(0);
   #lineNumber = 0;
   #row = 0;
 
   constructor(options: InfoOptions) {
-    const { column, existing, widened, meanings } = options;
+    const { column, existingColumn, widenedNames, meanings } = options;
     this.#meanings = new Map(meanings.map((one) => [one.id, one]));
     this.#options = options;
-    this.#widened = widened;
-    const empty: Column = {
+    this.#widenedNames = widenedNames;
+    const emptyColumn: Column = {
       name: 'info',
       physical: 'info',
       type: 'object',
       isList: false,
       children: [],
     };
-    const struct = column ?? overlayColumn(empty, existing);
-    if (struct.type !== 'object' || struct.isList)
-      throw typeConflictError('info', describeType(struct), 'object');
-    this.#struct = new StructBuilder(struct);
-    this.#knownColumns = new Map((existing?.children ?? []).map((child) => [child.name, child]));
+    const structColumn = column ?? overlayColumn(emptyColumn, existingColumn);
+    if (structColumn.type !== 'object' || structColumn.isList)
+      throw typeConflictError('info', describeType(structColumn), 'object');
+    this.#struct = new StructBuilder(structColumn);
+    this.#knownColumns = new Map(
+      (existingColumn?.children ?? []).map((child) => [child.name, child]),
+    );
     this.#physicalNames = new Set(
-      [...(column?.children ?? []), ...(existing?.children ?? [])].map((child) =>
+      [...(column?.children ?? []), ...(existingColumn?.children ?? [])].map((child) =>
         child.physical.toLowerCase(),
       ),
     );
     for (const [name, builder] of this.#struct.children)
-      this.#keys.add(
+      this.#keyTable.add(
         keyBuilderOf(
           name,
           builder,
@@ -119,10 +121,10 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   /**
-   * Parses the INFO of a line for record `row`; returns false when the line was rejected or the chunk has to be read again. `annotation` is
-   * the index of the annotation of this record, where every annotation becomes a record; -1 for none.
+   * Parses the INFO of a line for record `row`; returns false when the line was rejected or the chunk has to be read again. Where every
+   * annotation becomes a record, `annotationIndex` is the index of the annotation of this record; -1 for none.
    */
-  parseInfo(line: VcfLine, row: number, annotation: number): boolean {
+  parseInfo(line: VcfLine, row: number, annotationIndex: number): boolean {
     const { bytes, infoFrom: from, infoTo: to } = line;
     this.infoEnd = -1;
     this.svlenTo = this.svlenFrom = 0;
@@ -130,18 +132,18 @@ export class InfoParser implements InfoExtent, ValueReport {
     this.#bytes = bytes;
     this.#row = row;
     if (from >= to || (to - from === 1 && bytes[from] === 46)) {
-      if (this.#isAdded) this.#struct.padTo(row);
+      if (this.#isColumnAdded) this.#struct.padTo(row);
       return true;
     }
     this.#struct.padTo(row);
     const { annotations } = this.#options;
-    let guess = this.#first;
+    let guess = this.#firstKey;
     let previous: KeyBuilder | null = null;
     for (let at = from; at < to;) {
       // Most files repeat the order of their keys, so the key that followed in the previous line is tried first.
       let entry = guess;
       if (entry === null || !isKeyAt(entry.bytes, bytes, at, to)) {
-        entry = this.#keys.find(bytes, at, to);
+        entry = this.#keyTable.find(bytes, at, to);
         if (entry === null) {
           const c = bytes[at];
           if (c === 61)
@@ -153,7 +155,7 @@ export class InfoParser implements InfoExtent, ValueReport {
           }
           entry = this.#addKey(at, to);
         }
-        if (previous === null) this.#first = entry;
+        if (previous === null) this.#firstKey = entry;
         else previous.next = entry;
       }
       previous = entry;
@@ -161,13 +163,13 @@ export class InfoParser implements InfoExtent, ValueReport {
       const keyEnd = at + entry.bytes.length;
       const hasValue = keyEnd < to && bytes[keyEnd] === 61;
       if (entry.role === KeyRole.Exploded && annotations?.valueFrom === keyEnd + 1) {
-        if (!this.#appendAnnotation(entry, annotations, annotation)) return false;
+        if (!this.#appendAnnotation(entry, annotations, annotationIndex)) return false;
         at = annotations.valueTo + 1;
         continue;
       }
       const fastEnd = hasValue ? appendFastValue(entry, bytes, keyEnd + 1, to, row) : -1;
       if (fastEnd >= 0) {
-        if (entry.role !== KeyRole.None) this.#noteExtent(entry, keyEnd + 1, fastEnd);
+        if (entry.role !== KeyRole.None) this.#applyRole(entry, keyEnd + 1, fastEnd);
         at = fastEnd + 1;
         continue;
       }
@@ -182,7 +184,7 @@ export class InfoParser implements InfoExtent, ValueReport {
           else if (c === 37) hasEscape = true;
         }
       }
-      if (!this.#append(entry, keyEnd, valueEnd, hasComma, hasEscape)) return false;
+      if (!this.#appendKey(entry, keyEnd, valueEnd, hasComma, hasEscape)) return false;
       at = valueEnd + 1;
     }
     this.#struct.endObject();
@@ -190,7 +192,7 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   /** Appends a key with the value `bytes[keyEnd + 1..valueEnd)`, or without a value when `valueEnd` is `keyEnd`. */
-  #append(
+  #appendKey(
     entry: KeyBuilder,
     keyEnd: number,
     valueEnd: number,
@@ -207,9 +209,9 @@ export class InfoParser implements InfoExtent, ValueReport {
       else column.appendNull();
       return true;
     }
-    if (this.#flags.has(entry)) {
+    if (this.#undeclaredFlags.has(entry)) {
       // Choice: an undeclared key that has a value in any of its occurrences is text, and "true" where it has no value.
-      this.#widened.add(`info.${entry.name}`);
+      this.#widenedNames.add(`info.${entry.name}`);
       return false;
     }
     const from = keyEnd + 1;
@@ -219,7 +221,7 @@ export class InfoParser implements InfoExtent, ValueReport {
       // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
       if (entry.kind !== KeyKind.Text) to = this.#bytes.indexOf(44, from);
     }
-    if (entry.role !== KeyRole.None) this.#noteExtent(entry, from, to);
+    if (entry.role !== KeyRole.None) this.#applyRole(entry, from, to);
     return this.#appendRange(entry, from, to, hasEscape);
   }
 
@@ -246,7 +248,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     if (fault === null) return true;
     if (fault.isReported === true) return false;
     if (fault.isWider === true && hasUndeclaredType(this.#knownColumns.get(entry.name))) {
-      this.#widened.add(`info.${entry.name}`);
+      this.#widenedNames.add(`info.${entry.name}`);
       return false;
     }
     if (report.isDisabled) {
@@ -258,11 +260,13 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   #isWidened(name: string): boolean {
-    return this.#widened.has(`info.${name}`) && hasUndeclaredType(this.#knownColumns.get(name));
+    return (
+      this.#widenedNames.has(`info.${name}`) && hasUndeclaredType(this.#knownColumns.get(name))
+    );
   }
 
   /** Keeps the values of END and SVLEN, from which `symbolicAlleleStop` determines the stop position, and stores gene symbols. */
-  #noteExtent(entry: KeyBuilder, from: number, to: number): void {
+  #applyRole(entry: KeyBuilder, from: number, to: number): void {
     if (entry.role === KeyRole.End) this.infoEnd = parseInteger(this.#bytes, from, to);
     else if (entry.role === KeyRole.Svlen) {
       this.svlenFrom = from;
@@ -276,21 +280,21 @@ export class InfoParser implements InfoExtent, ValueReport {
     const list = this.#struct.children.get(symbolsFieldName(name));
     if (!(list instanceof ListBuilder) || !(list.items instanceof Utf8Builder)) return;
     const { symbolTerminator, separator = '|' } = this.#meanings.get(name)!;
-    const [last, next] = [symbolTerminator!.charCodeAt(0), separator.charCodeAt(0)];
-    const otherNext = separator.length > 1 ? separator.charCodeAt(1) : next;
+    const [terminator, separatorByte] = [symbolTerminator!.charCodeAt(0), separator.charCodeAt(0)];
+    const otherByte = separator.length > 1 ? separator.charCodeAt(1) : separatorByte;
     list.padTo(this.#row);
     for (let at = from; at < to; at++) {
       let end = at;
-      while (end < to && bytes[end] !== last && bytes[end] !== next && bytes[end] !== otherNext) end++; // prettier-ignore
+      while (end < to && bytes[end] !== terminator && bytes[end] !== separatorByte && bytes[end] !== otherByte) end++; // prettier-ignore
       if (end > at && !(end - at === 1 && bytes[at] === 46)) list.items.appendBytes(bytes, at, end);
-      while (end < to && bytes[end] !== next && bytes[end] !== otherNext) end++;
+      while (end < to && bytes[end] !== separatorByte && bytes[end] !== otherByte) end++;
       at = end;
     }
     list.endList();
   }
 
   #roleOf(name: string): KeyRole {
-    if (name === this.#options.exploded) return KeyRole.Exploded;
+    if (name === this.#options.explodedKey) return KeyRole.Exploded;
     if (name === 'END') return KeyRole.End;
     if (this.#meanings.get(name)?.symbolTerminator !== undefined) return KeyRole.Genes;
     return name === 'SVLEN' ? KeyRole.Svlen : KeyRole.None;
@@ -313,7 +317,8 @@ export class InfoParser implements InfoExtent, ValueReport {
     while (keyEnd < to && bytes[keyEnd] !== 61 && bytes[keyEnd] !== 59) keyEnd++;
     const name = this.#decoder.decode(bytes.subarray(from, keyEnd));
     const knownColumn = this.#knownColumns.get(name);
-    const hasValue = (keyEnd < to && bytes[keyEnd] === 61) || this.#widened.has(`info.${name}`);
+    const hasValue =
+      (keyEnd < to && bytes[keyEnd] === 61) || this.#widenedNames.has(`info.${name}`);
     const ownColumn: Column = {
       name,
       physical:
@@ -326,15 +331,15 @@ export class InfoParser implements InfoExtent, ValueReport {
     const column = overlayColumn(ownColumn, knownColumn);
     refuseObjectColumns([ownColumn], [column], 'info.');
     const entry = keyBuilderOf(name, this.#struct.child(column), this.#roleOf(name));
-    if (hasOpenType(knownColumn) && !hasValue) this.#flags.add(entry);
-    this.#keys.add(entry);
+    if (hasOpenType(knownColumn) && !hasValue) this.#undeclaredFlags.add(entry);
+    this.#keyTable.add(entry);
     this.#addColumn();
     return entry;
   }
 
   #addColumn(): void {
-    if (this.#isAdded) return;
-    this.#isAdded = true;
+    if (this.#isColumnAdded) return;
+    this.#isColumnAdded = true;
     this.#options.out.addBuilder('info', this.#struct);
   }
 }

@@ -82,15 +82,15 @@ export interface KeyBuilder {
 }
 
 /**
- * Creates the entry of a key. `isWidened`: the header declares integers, the column stores doubles. `known` is the column that the dataset
- * has for the key.
+ * Creates the entry of a key. `isWidened`: the header declares integers, the column stores doubles. `existingColumn` is the column that the
+ * dataset has for the key; `separators` are the one or two characters that separate values.
  */
 export function keyBuilderOf(
   name: string,
   column: ColumnBuilder,
   role = KeyRole.None,
   isWidened = false,
-  known?: Column,
+  existingColumn?: Column,
   separators = ',',
 ): KeyBuilder {
   const isList = column instanceof ListBuilder;
@@ -108,7 +108,7 @@ export function keyBuilderOf(
     otherSeparator: separators.length > 1 ? separators.charCodeAt(1) : -1,
     isDeclared: column.column().isDeclared === true,
     parts,
-    extra: parts.length === 0 ? null : extraColumn(parts, known),
+    extra: parts.length === 0 ? null : extraColumn(parts, existingColumn),
     next: null,
   };
 }
@@ -117,18 +117,18 @@ export function keyBuilderOf(
  * Returns the column for further parts of an annotation: a list of strings named `extra`, or `extra_2` and so on if the header names a part
  * `extra`.
  */
-function extraColumn(parts: readonly ColumnBuilder[], known: Column | undefined): Column {
+function extraColumn(parts: readonly ColumnBuilder[], existingColumn: Column | undefined): Column {
   const partColumns = parts.map((part) => part.column());
-  const stored = known?.children ?? [];
+  const storedParts = existingColumn?.children ?? [];
   const isFree = (name: string) =>
     !partColumns.some((part) => part.name === name) &&
-    stored.every((part) => part.name !== name || (part.isList && part.type === 'string'));
+    storedParts.every((part) => part.name !== name || (part.isList && part.type === 'string'));
   let name = 'extra';
   for (let n = 2; !isFree(name); n++) name = `extra_${n}`;
-  const storedPart = stored.find((part) => part.name === name);
+  const storedPart = storedParts.find((part) => part.name === name);
   if (storedPart !== undefined) return storedPart;
   const takenNames = new Set(
-    [...partColumns, ...stored].map(({ physical }) => physical.toLowerCase()),
+    [...partColumns, ...storedParts].map(({ physical }) => physical.toLowerCase()),
   );
   return { name, physical: uniquePhysicalName(name, takenNames), type: 'string', isList: true };
 }

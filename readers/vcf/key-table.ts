@@ -10,9 +10,9 @@ export class InfoKeyTable {
 
   add(entry: KeyBuilder): void {
     if (++this.#count * 3 > this.#slots.length) {
-      const all = this.#slots;
-      this.#slots = Array.from({ length: all.length * 4 }, () => null);
-      for (const one of all) if (one !== null) this.#put(one);
+      const oldSlots = this.#slots;
+      this.#slots = Array.from({ length: oldSlots.length * 4 }, () => null);
+      for (const one of oldSlots) if (one !== null) this.#put(one);
     }
     this.#put(entry);
   }
@@ -27,9 +27,9 @@ export class InfoKeyTable {
       hash = (Math.imul(hash, 31) + c) | 0;
     }
     const slots = this.#slots;
-    const last = slots.length - 1;
+    const mask = slots.length - 1;
     const size = end - at;
-    for (let slot = hash & last; ; slot = (slot + 1) & last) {
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
       const entry = slots[slot]!;
       if (entry === null) return null;
       const key = entry.bytes;
@@ -43,9 +43,9 @@ export class InfoKeyTable {
   #put(entry: KeyBuilder): void {
     let hash = 0;
     for (const c of entry.bytes) hash = (Math.imul(hash, 31) + c) | 0;
-    const last = this.#slots.length - 1;
-    let slot = hash & last;
-    while (this.#slots[slot] !== null) slot = (slot + 1) & last;
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
+    while (this.#slots[slot] !== null) slot = (slot + 1) & mask;
     this.#slots[slot] = entry;
   }
 }

@@ -4,11 +4,11 @@ import type { VcfParams } from './vcf-params.js';
 /** A source of VCF files that is recognized by its header. */
 interface KnownSource {
   readonly name: string;
-  /** Whether a header is from this source; `described` holds the descriptions of the INFO keys. */
-  readonly recognizes: (meta: string, described: DescriptionsByKey) => boolean;
-  /** The separator of values, by INFO key. `described` gives a separator for all keys whose description matches a pattern. */
+  /** Returns whether a header is from this source; `descriptions` holds the descriptions of the INFO keys. */
+  readonly recognizes: (meta: string, descriptions: DescriptionsByKey) => boolean;
+  /** The separator of values, by INFO key. `descriptionSeparators` gives one for all keys whose description matches a pattern. */
   readonly separators?: Readonly<Record<string, string>>;
-  readonly described?: readonly (readonly [RegExp, string])[];
+  readonly descriptionSeparators?: readonly (readonly [RegExp, string])[];
   /** The INFO keys whose values begin with gene symbols, each with the character that ends a symbol. */
   readonly symbols?: Readonly<Record<string, string>>;
   /** The INFO keys of annotations, each with the name of the subfield that holds the gene symbol. */
@@ -18,7 +18,7 @@ interface KnownSource {
 type DescriptionsByKey = ReadonlyMap<string, string>;
 
 /** Names of diseases and review states contain commas that are no separators. */
-const diseaseKeys = ['CLN', 'ONC', 'SCI'].flatMap((kind) =>
+const diseaseKeySeparators = ['CLN', 'ONC', 'SCI'].flatMap((kind) =>
   ['DN', 'DNINCL', 'DISDB', 'DISDBINCL', 'REVSTAT'].map((key) => [`${kind}${key}`, '|'] as const),
 );
 
@@ -33,13 +33,13 @@ const separatorsByAlleleKey = Object.fromEntries(
 const clinVarKeyPattern =
   /^(?:CLN|ONC|SCI)(?:(?:DN|DISDB|SIG)(?:INCL)?|DBN|HGVS|REVSTAT|SIGCONF|SIGSCV|VC|VI)$/;
 
-function isClinVar(meta: string, described: DescriptionsByKey): boolean {
+function isClinVar(meta: string, descriptions: DescriptionsByKey): boolean {
   if (/^##(?:source=ClinVar|ID=<Description="ClinVar)/im.test(meta)) return true;
-  return [...described.keys()].filter((id) => clinVarKeyPattern.test(id)).length > 1;
+  return [...descriptions.keys()].filter((id) => clinVarKeyPattern.test(id)).length > 1;
 }
 
-function hasValuesByAllele(described: DescriptionsByKey): boolean {
-  return ['CLNACC', 'CLNALLE', 'CLNDBN', 'CLNORIGIN'].some((id) => described.has(id));
+function hasValuesByAllele(descriptions: DescriptionsByKey): boolean {
+  return ['CLNACC', 'CLNALLE', 'CLNDBN', 'CLNORIGIN'].some((id) => descriptions.has(id));
 }
 
 /** Keys in which VEP writes its annotations. */
@@ -48,15 +48,15 @@ const annotationKeys = ['CSQ', 'vep', 'ANN'];
 const knownSources: readonly KnownSource[] = [
   {
     name: 'ClinVar',
-    recognizes: (meta, described) => isClinVar(meta, described) && hasValuesByAllele(described),
+    recognizes: (meta, descriptions) => isClinVar(meta, descriptions) && hasValuesByAllele(descriptions),
     separators: separatorsByAlleleKey,
     symbols: { GENEINFO: ':' },
   },
   {
     name: 'ClinVar',
     recognizes: isClinVar,
-    separators: { ...Object.fromEntries(diseaseKeys), CLNVI: '|', RS: '|' },
-    described: [[/separated by a vertical bar/i, '|']],
+    separators: { ...Object.fromEntries(diseaseKeySeparators), CLNVI: '|', RS: '|' },
+    descriptionSeparators: [[/separated by a vertical bar/i, '|']],
     symbols: { GENEINFO: ':' },
   },
   {
@@ -67,12 +67,14 @@ const knownSources: readonly KnownSource[] = [
   },
   {
     name: 'gnomAD',
-    recognizes: (meta, described) => /gnomad/i.test(meta) || (described.has('nhomalt') && (described.has('popmax') || described.has('grpmax'))),
-    described: [[/; bin edges are:/i, '|']],
+    recognizes: (meta, descriptions) =>
+      /gnomad/i.test(meta) || (descriptions.has('nhomalt') && (descriptions.has('popmax') || descriptions.has('grpmax'))),
+    descriptionSeparators: [[/; bin edges are:/i, '|']],
   },
   {
     name: '1000 Genomes',
-    recognizes: (meta, described) => /^##source=1000Genomes/im.test(meta) || ['EAS_AF', 'AMR_AF', 'VT'].every((id) => described.has(id)),
+    recognizes: (meta, descriptions) =>
+      /^##source=1000Genomes/im.test(meta) || ['EAS_AF', 'AMR_AF', 'VT'].every((id) => descriptions.has(id)),
     separators: { VT: ',' },
   },
   {
@@ -82,12 +84,12 @@ const knownSources: readonly KnownSource[] = [
   },
   {
     name: 'SnpEff',
-    recognizes: (meta, described) => /^##SnpEff/im.test(meta) || described.get('ANN')?.startsWith('Functional annotations:') === true,
+    recognizes: (meta, descriptions) => /^##SnpEff/im.test(meta) || descriptions.get('ANN')?.startsWith('Functional annotations:') === true,
     genes: { ANN: 'Gene_Name', EFF: 'Gene_Name' },
   },
   {
     name: 'VEP',
-    recognizes: (meta, described) => /^##VEP\b/m.test(meta) || annotationKeys.some((id) => /\bVEP\b/.test(described.get(id) ?? '')),
+    recognizes: (meta, descriptions) => /^##VEP\b/m.test(meta) || annotationKeys.some((id) => /\bVEP\b/.test(descriptions.get(id) ?? '')),
     genes: Object.fromEntries(annotationKeys.map((id) => [id, 'SYMBOL'])),
   },
 ]; // prettier-ignore
@@ -111,27 +113,27 @@ export function keyMeanings(
     }
   }
   for (const { id, type } of info) {
-    const splitField = split.get(`info.${id}`);
-    if (splitField === undefined || type === 'Flag') continue;
-    if (splitField === null) meanings.delete(id);
-    else meanings.set(id, { ...meanings.get(id), id, separator: splitField, source: null });
+    const requestedSeparator = split.get(`info.${id}`);
+    if (requestedSeparator === undefined || type === 'Flag') continue;
+    if (requestedSeparator === null) meanings.delete(id);
+    else meanings.set(id, { ...meanings.get(id), id, separator: requestedSeparator, source: null });
   }
   return [...meanings.values()];
 }
 
 function meaningOfKey(
-  { name: source, separators = {}, described = [], symbols = {}, genes = {} }: KnownSource,
+  { name: source, separators = {}, descriptionSeparators = [], symbols = {}, genes = {} }: KnownSource,
   { id, type, number, description }: KeyDefinition,
   descriptions: DescriptionsByKey,
 ): InfoInterpretation | null {
   if (type !== 'String' && type !== 'Character') return null;
   const ownSeparator = Object.hasOwn(separators, id) ? separators[id] : undefined;
   const separator =
-    ownSeparator ?? (number === '1' ? undefined : described.find(([pattern]) => pattern.test(description))?.[1]);
+    ownSeparator ?? (number === '1' ? undefined : descriptionSeparators.find(([pattern]) => pattern.test(description))?.[1]);
   const symbolTerminator = Object.hasOwn(symbols, id) && !descriptions.has(symbolsFieldName(id)) ? symbols[id] : undefined;
-  const part = Object.hasOwn(genes, id) ? genes[id] : undefined;
-  const parts = description.split('|').map((one) => one.trim());
-  if (part !== undefined && parts.includes(part)) return { id, source, genes: [id, part] };
+  const geneSubfield = Object.hasOwn(genes, id) ? genes[id] : undefined;
+  const subfields = description.split('|').map((one) => one.trim());
+  if (geneSubfield !== undefined && subfields.includes(geneSubfield)) return { id, source, genes: [id, geneSubfield] };
   if (separator === undefined && symbolTerminator === undefined) return null;
   return {
     id,

@@ -11,24 +11,27 @@ import type { VcfLine } from './line.js';
 export class LineAnnotations {
   /** Number of annotations on this line; 0 if the key is absent. */
   annotationCount = 0;
-  /** The start of the key's value in the line; `valueTo` is its end. */
+  /** The start of the key's value in the line; `valueTo` is its end. Both are -1 if the key is absent. */
   valueFrom = 0;
   valueTo = 0;
+  /** The start of each annotation in the line. */
   annotationStarts = new Int32Array(64);
   /** Index of the allele of each annotation; -1 for all alleles. */
-  #alleles = new Int32Array(64);
-  readonly #key: Uint8Array;
+  #alleleIndices = new Int32Array(64);
+  readonly #keyBytes: Uint8Array;
   /** Index of the subfield that names the allele; -1 if there is none. */
-  readonly #subfield: number;
-  readonly #isNumber: boolean;
-  readonly #isShortened: boolean;
+  readonly #subfieldIndex: number;
+  /** Whether that subfield has the number of the allele (`ALLELE_NUM`), not its bases. */
+  readonly #hasAlleleNumbers: boolean;
+  /** Whether the annotations are those of VEP, which shortens alleles (`trimmedAlleles`). */
+  readonly #shortensAlleles: boolean;
 
-  constructor(key: string, names: readonly string[]) {
-    this.#key = new TextEncoder().encode(key);
-    const alleleNumberAt = names.indexOf('ALLELE_NUM');
-    this.#isNumber = alleleNumberAt >= 0;
-    this.#subfield = this.#isNumber ? alleleNumberAt : names.indexOf('Allele');
-    this.#isShortened = names.includes('Consequence');
+  constructor(key: string, subfields: readonly string[]) {
+    this.#keyBytes = new TextEncoder().encode(key);
+    const alleleNumberAt = subfields.indexOf('ALLELE_NUM');
+    this.#hasAlleleNumbers = alleleNumberAt >= 0;
+    this.#subfieldIndex = this.#hasAlleleNumbers ? alleleNumberAt : subfields.indexOf('Allele');
+    this.#shortensAlleles = subfields.includes('Consequence');
   }
 
   /** Finds the key in the INFO column `bytes[from..to)`, and the items of its value. */
@@ -36,7 +39,7 @@ export class LineAnnotations {
     this.annotationCount = 0;
     this.valueFrom = -1;
     this.valueTo = -1;
-    const key = this.#key;
+    const key = this.#keyBytes;
     let at = from;
     while (at < to && !isKeyAt(key, bytes, at, to)) {
       while (at < to && bytes[at] !== 59) at++;
@@ -45,8 +48,8 @@ export class LineAnnotations {
     if (at >= to) return;
     this.valueFrom = at + key.length + 1;
     at = this.valueFrom;
-    this.#begin(at);
-    for (; at < to && bytes[at] !== 59; at++) if (bytes[at] === 44) this.#begin(at + 1);
+    this.#addAnnotation(at);
+    for (; at < to && bytes[at] !== 59; at++) if (bytes[at] === 44) this.#addAnnotation(at + 1);
     this.valueTo = at;
   }
 
@@ -60,40 +63,40 @@ export class LineAnnotations {
    */
   assignToAlleles({ bytes, refFrom, refTo, altFrom, altTo }: VcfLine): number {
     if (this.annotationCount === 0) return 0;
-    const isOne = bytes.subarray(altFrom, altTo).indexOf(44) < 0;
-    if (isOne || this.#subfield < 0) {
-      this.#alleles.fill(-1, 0, this.annotationCount);
+    const hasOneAllele = bytes.subarray(altFrom, altTo).indexOf(44) < 0;
+    if (hasOneAllele || this.#subfieldIndex < 0) {
+      this.#alleleIndices.fill(-1, 0, this.annotationCount);
       return (
         this.annotationCount *
-        (isOne ? 1 : latin1Text(bytes, altFrom, altTo, Infinity).split(',').length)
+        (hasOneAllele ? 1 : latin1Text(bytes, altFrom, altTo, Infinity).split(',').length)
       );
     }
     const reference = latin1Text(bytes, refFrom, refTo, Infinity);
     const alleles = latin1Text(bytes, altFrom, altTo, Infinity).split(',');
-    const byName = this.#names(reference, alleles);
-    const counts = new Int32Array(alleles.length);
-    let shared = 0;
+    const indexByName = this.#indexAlleleNames(reference, alleles);
+    const ownCounts = new Int32Array(alleles.length);
+    let sharedCount = 0;
     for (let i = 0; i < this.annotationCount; i++) {
-      const name = this.#nameIn(bytes, this.annotationStarts[i]!, this.annotationEnd(i));
-      const allele = byName.get(name) ?? -1;
-      this.#alleles[i] = allele;
-      if (allele < 0) shared++;
-      else counts[allele]!++;
+      const name = this.#alleleNameIn(bytes, this.annotationStarts[i]!, this.annotationEnd(i));
+      const alleleIndex = indexByName.get(name) ?? -1;
+      this.#alleleIndices[i] = alleleIndex;
+      if (alleleIndex < 0) sharedCount++;
+      else ownCounts[alleleIndex]!++;
     }
-    return counts.reduce((sum, own) => sum + Math.max(1, own + shared), 0);
+    return ownCounts.reduce((sum, own) => sum + Math.max(1, own + sharedCount), 0);
   }
 
   /** Returns the first annotation, from `index` on, that belongs to the allele; -1 if there is none. */
-  nextOfAllele(allele: number, index: number): number {
+  nextOfAllele(alleleIndex: number, index: number): number {
     for (let i = index; i < this.annotationCount; i++)
-      if (this.#alleles[i] === -1 || this.#alleles[i] === allele) return i;
+      if (this.#alleleIndices[i] === -1 || this.#alleleIndices[i] === alleleIndex) return i;
     return -1;
   }
 
-  #begin(at: number): void {
+  #addAnnotation(at: number): void {
     if (this.annotationCount === this.annotationStarts.length) {
       this.annotationStarts = doubleCapacity(this.annotationStarts);
-      this.#alleles = doubleCapacity(this.#alleles);
+      this.#alleleIndices = doubleCapacity(this.#alleleIndices);
     }
     this.annotationStarts[this.annotationCount++] = at;
   }
@@ -102,24 +105,24 @@ export class LineAnnotations {
    * Returns the index of an allele for each name that annotations may use for it. If two alleles share a name, the form that the annotating
    * tool writes takes precedence.
    */
-  #names(reference: string, alleles: readonly string[]): ReadonlyMap<string, number> {
-    const names = new Map<string, number>();
-    const add = (list: readonly string[]) =>
-      list.forEach((name, i) => !names.has(name) && names.set(name, i));
-    if (this.#isNumber) add(alleles.map((_, i) => String(i + 1)));
-    else if (this.#isShortened) {
-      add(trimmedAlleles(reference, alleles));
-      add(alleles);
+  #indexAlleleNames(reference: string, alleles: readonly string[]): ReadonlyMap<string, number> {
+    const indexByName = new Map<string, number>();
+    const addNames = (list: readonly string[]) =>
+      list.forEach((name, i) => !indexByName.has(name) && indexByName.set(name, i));
+    if (this.#hasAlleleNumbers) addNames(alleles.map((_, i) => String(i + 1)));
+    else if (this.#shortensAlleles) {
+      addNames(trimmedAlleles(reference, alleles));
+      addNames(alleles);
     } else {
-      add(alleles);
-      add(trimmedAlleles(reference, alleles));
+      addNames(alleles);
+      addNames(trimmedAlleles(reference, alleles));
     }
-    return names;
+    return indexByName;
   }
 
-  #nameIn(bytes: Uint8Array, from: number, to: number): string {
+  #alleleNameIn(bytes: Uint8Array, from: number, to: number): string {
     let at = from;
-    for (let i = 0; i < this.#subfield; i++) {
+    for (let i = 0; i < this.#subfieldIndex; i++) {
       while (at < to && bytes[at] !== 124) at++;
       at++;
     }
@@ -134,9 +137,10 @@ export class LineAnnotations {
  * allele.
  */
 function trimmedAlleles(reference: string, alleles: readonly string[]): readonly string[] {
-  const all = [reference, ...alleles].filter((allele) => !allele.includes('*'));
-  const isShared = all.every((allele) => allele[0] === reference[0]);
-  if (!isShared || all.every((allele) => allele.length === reference.length)) return alleles;
+  const plainAlleles = [reference, ...alleles].filter((allele) => !allele.includes('*'));
+  const shareFirstBase = plainAlleles.every((allele) => allele[0] === reference[0]);
+  if (!shareFirstBase || plainAlleles.every((allele) => allele.length === reference.length))
+    return alleles;
   return alleles.map((allele) => (allele.includes('*') ? allele : allele.slice(1) || '-'));
 }
 
@@ -148,7 +152,7 @@ function isKeyAt(key: Uint8Array, bytes: Uint8Array, at: number, to: number): bo
 }
 
 function doubleCapacity(list: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
-  const bigger = new Int32Array(list.length * 2);
-  bigger.set(list);
-  return bigger;
+  const doubledList = new Int32Array(list.length * 2);
+  doubledList.set(list);
+  return doubledList;
 }

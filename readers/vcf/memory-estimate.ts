@@ -8,14 +8,14 @@ const estimateSampleBytes = 1 << 18;
 /**
  * Estimates the bytes of memory per byte of text, from the first record. Every record takes space in every declared column,
  * and every sample in every FORMAT column, whether it has a value or not, so files of short lines and many keys need most. A
- * line whose annotations (of the key `exploded`) become records of their own repeats the rest of the line in each of them.
+ * line whose annotations (of the key `explodedKey`) become records of their own repeats the rest of the line in each of them.
  */
 export async function estimateMemoryPerByte(
   source: HeaderSource,
   bodyOffset: number,
   columns: Columns,
-  samples: readonly string[],
-  exploded: string | null,
+  sampleNames: readonly string[],
+  explodedKey: string | null,
 ): Promise<number> {
   let bytes: Uint8Array;
   try {
@@ -24,26 +24,26 @@ export async function estimateMemoryPerByte(
     return 1; // the reader of the damaged chunk reports the error
   }
   const end = bytes.indexOf(10, bodyOffset);
-  const text = (end < 0 ? bytes.length : end) - bodyOffset;
-  if (text <= 0) return 1;
+  const lineBytes = (end < 0 ? bytes.length : end) - bodyOffset;
+  if (lineBytes <= 0) return 1;
   const samplesColumn = columns.find((column) => column.isList && column.type === 'object');
   const fixedBytes = columnBytesPerRow(columns.filter((column) => column !== samplesColumn));
-  const names = samples.reduce((sum, name) => sum + name.length, 0);
-  const all =
-    fixedBytes + names + samples.length * columnBytesPerRow(samplesColumn?.children ?? []);
-  const annotations = new LineAnnotations(exploded ?? '', []);
-  if (exploded !== null) {
-    let info = bodyOffset;
-    for (let tabs = 0; tabs < 7; tabs++) info = bytes.indexOf(9, info) + 1;
-    const tab = bytes.indexOf(9, info);
-    const stop = bodyOffset + text;
-    if (info > bodyOffset)
-      annotations.findAnnotations(bytes, info, tab < 0 ? stop : Math.min(tab, stop));
+  const nameBytes = sampleNames.reduce((sum, name) => sum + name.length, 0);
+  const recordBytes =
+    fixedBytes + nameBytes + sampleNames.length * columnBytesPerRow(samplesColumn?.children ?? []);
+  const annotations = new LineAnnotations(explodedKey ?? '', []);
+  if (explodedKey !== null) {
+    let infoFrom = bodyOffset;
+    for (let tabs = 0; tabs < 7; tabs++) infoFrom = bytes.indexOf(9, infoFrom) + 1;
+    const tab = bytes.indexOf(9, infoFrom);
+    const lineEnd = bodyOffset + lineBytes;
+    if (infoFrom > bodyOffset)
+      annotations.findAnnotations(bytes, infoFrom, tab < 0 ? lineEnd : Math.min(tab, lineEnd));
   }
-  const records = Math.max(1, annotations.annotationCount);
-  const shared = text - Math.max(0, annotations.valueTo - annotations.valueFrom);
+  const recordCount = Math.max(1, annotations.annotationCount);
+  const sharedBytes = lineBytes - Math.max(0, annotations.valueTo - annotations.valueFrom);
   // The values themselves take about as much memory as their text.
-  return 1 + (records * all + (records - 1) * shared) / text;
+  return 1 + (recordCount * recordBytes + (recordCount - 1) * sharedBytes) / lineBytes;
 }
 
 /** Returns the number of bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */

@@ -27,9 +27,9 @@ interface SampleOptions {
   readonly out: BatchBuilder;
   readonly report: Report;
   /** The column that the dataset already has. */
-  readonly existing: Column | undefined;
+  readonly existingColumn: Column | undefined;
   /** Dotted names of declared integers that are stored as doubles. After adding a name, the parser leaves the line; see `InfoOptions`. */
-  readonly widened: Set<string>;
+  readonly widenedNames: Set<string>;
 }
 
 /**
@@ -42,29 +42,31 @@ const maxGeneralLines = 16;
 export class SampleParser implements ValueReport {
   readonly #list: ListBuilder<StructBuilder>;
   readonly #struct: StructBuilder;
-  readonly #names: readonly Uint8Array[];
-  readonly #name: Utf8Builder;
-  readonly #entries = new Map<string, KeyBuilder>();
+  readonly #sampleNames: readonly Uint8Array[];
+  readonly #nameBuilder: Utf8Builder;
+  readonly #entriesByKey = new Map<string, KeyBuilder>();
   readonly #physicalNames: Set<string>;
   readonly #report: Report;
   readonly #decodes: boolean;
-  readonly #field: string;
+  readonly #fieldName: string;
   /** The columns of the dataset by key. */
-  readonly #known: ReadonlyMap<string, Column>;
-  readonly #widened: Set<string>;
+  readonly #knownColumns: ReadonlyMap<string, Column>;
+  readonly #widenedNames: Set<string>;
   /** FORMAT of the previous line, which most lines repeat, and its keys. */
   #formatBytes: Uint8Array = new Uint8Array(0);
-  #format: readonly KeyBuilder[] = [];
+  #formatKeys: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastFormatKey[] = [];
-  readonly #allNames: PackedStrings;
+  readonly #packedNames: PackedStrings;
   /** A count that a line that needs the general path increases by one, and any other line decreases by one, down to 0. */
   #generalLines = 0;
   #lineNumber = 0;
 
   constructor(options: SampleOptions) {
-    const { column, key, samples, decodes, out, report, existing, widened } = options;
-    this.#widened = widened;
-    this.#known = new Map((existing?.children ?? []).map((child) => [child.name, child]));
+    const { column, key, samples, decodes, out, report, existingColumn, widenedNames } = options;
+    this.#widenedNames = widenedNames;
+    this.#knownColumns = new Map(
+      (existingColumn?.children ?? []).map((child) => [child.name, child]),
+    );
     if (!(column instanceof ListBuilder) || !('child' in column.items))
       throw new AppError(
         'invalid',
@@ -72,29 +74,32 @@ export class SampleParser implements ValueReport {
       );
     this.#list = column as ListBuilder<StructBuilder>;
     this.#struct = this.#list.items;
-    this.#field = key;
+    this.#fieldName = key;
     this.#report = report;
     this.#decodes = decodes;
-    this.#allNames = packStrings(samples);
-    const { bytes, offsets } = this.#allNames;
-    this.#names = samples.map((_, i) => bytes.subarray(offsets[i], offsets[i + 1]));
-    const text = { name: 'name', physical: 'name', type: 'string', isList: false } as const;
-    this.#name = this.#struct.child(text) as Utf8Builder;
+    this.#packedNames = packStrings(samples);
+    const { bytes, offsets } = this.#packedNames;
+    this.#sampleNames = samples.map((_, i) => bytes.subarray(offsets[i], offsets[i + 1]));
+    const nameColumn = { name: 'name', physical: 'name', type: 'string', isList: false } as const;
+    this.#nameBuilder = this.#struct.child(nameColumn) as Utf8Builder;
     for (const [name, builder] of this.#struct.children)
       if (name !== 'name') {
-        const isWidened = widened.has(`${key}.${name}`) && hasUndeclaredType(this.#known.get(name));
-        this.#entries.set(name, keyBuilderOf(name, builder, undefined, isWidened));
+        const isWidened =
+          widenedNames.has(`${key}.${name}`) && hasUndeclaredType(this.#knownColumns.get(name));
+        this.#entriesByKey.set(name, keyBuilderOf(name, builder, undefined, isWidened));
       }
-    const members = [...this.#struct.children.values()].map((child) => child.column());
+    const memberColumns = [...this.#struct.children.values()].map((child) => child.column());
     this.#physicalNames = new Set(
-      [...members, ...this.#known.values()].map(({ physical }) => physical.toLowerCase()),
+      [...memberColumns, ...this.#knownColumns.values()].map(({ physical }) =>
+        physical.toLowerCase(),
+      ),
     );
     out.addBuilder(key, column);
   }
 
   /** Reserves space for the samples of this many records, but not for more records than `bytes` bytes of text can hold. */
   reserveRows(records: number, bytes: number): void {
-    this.#struct.reserveRows(Math.min(records * this.#names.length, bytes >> 1));
+    this.#struct.reserveRows(Math.min(records * this.#sampleNames.length, bytes >> 1));
   }
 
   /** Parses FORMAT and the samples of a line for record `row`; returns false if the line was rejected or the chunk has to be read again. */
@@ -111,16 +116,16 @@ export class SampleParser implements ValueReport {
       this.#generalLines++;
     }
     const struct = this.#struct;
-    const format = this.#format;
+    const format = this.#formatKeys;
     let at = formatTo + 1;
-    let sample = 0;
-    for (; sample < this.#names.length && at <= lineTo; sample++) {
-      const index = struct.length;
-      const name = this.#names[sample]!;
+    let sampleIndex = 0;
+    for (; sampleIndex < this.#sampleNames.length && at <= lineTo; sampleIndex++) {
+      const structRow = struct.length;
+      const name = this.#sampleNames[sampleIndex]!;
       if ((at === lineTo || bytes[at] === 9) && !this.#toleratesEmpty(name)) return false;
-      this.#name.padTo(index);
-      this.#name.appendBytes(name, 0, name.length);
-      let key = 0;
+      this.#nameBuilder.padTo(structRow);
+      this.#nameBuilder.appendBytes(name, 0, name.length);
+      let keyIndex = 0;
       for (;;) {
         let end = at;
         let hasEscape = false;
@@ -129,32 +134,32 @@ export class SampleParser implements ValueReport {
           if (c === 58 || c === 9) break;
           if (c === 37) hasEscape = true;
         }
-        const entry = format[key];
+        const entry = format[keyIndex];
         if (entry === undefined) {
-          if (end > at || key > format.length)
+          if (end > at || keyIndex > format.length)
             return this.#reject(
               codes.unreadableLine,
               null,
               `sample "${latin1Text(name, 0, name.length)}" has more values than FORMAT has keys`,
             );
-        } else if (!this.#appendValue(entry, bytes, at, end, index, hasEscape)) return false;
+        } else if (!this.#appendValue(entry, bytes, at, end, structRow, hasEscape)) return false;
         at = end + 1;
-        key++;
+        keyIndex++;
         if (end >= lineTo || bytes[end] === 9) break;
       }
       struct.endObject();
     }
-    if (sample < this.#names.length)
+    if (sampleIndex < this.#sampleNames.length)
       return this.#reject(
         codes.unreadableLine,
         null,
-        `${sample} sample columns, the #CHROM line names ${this.#names.length}`,
+        `${sampleIndex} sample columns, the #CHROM line names ${this.#sampleNames.length}`,
       );
     if (at < lineTo)
       return this.#reject(
         codes.unreadableLine,
         null,
-        `more sample columns than the ${this.#names.length} of the #CHROM line`,
+        `more sample columns than the ${this.#sampleNames.length} of the #CHROM line`,
       );
     this.#list.endList();
     return true;
@@ -163,22 +168,25 @@ export class SampleParser implements ValueReport {
   /** Choice: an empty sample column counts as one without values, like `.`, with a warning. */
   #toleratesEmpty(name: Uint8Array): boolean {
     const message = `the column of sample "${latin1Text(name, 0, name.length)}" is empty: it has no values, as "."`;
-    return !this.#report.warn(this.#lineNumber, codes.unreadableLine, this.#field, message);
+    return !this.#report.warn(this.#lineNumber, codes.unreadableLine, this.#fieldName, message);
   }
 
   /** Parses the samples by the fast path; returns false, with nothing appended, if a value needs the general path. */
   #readFast(bytes: Uint8Array, from: number, to: number): boolean {
     const struct = this.#struct;
-    const format = this.#format;
-    const index = struct.length;
-    const samples = this.#names.length;
-    if (format.length === 0 || !readSamples(bytes, from, to, this.#fastKeys, samples, index)) {
-      struct.truncate(index);
+    const format = this.#formatKeys;
+    const structRow = struct.length;
+    const sampleCount = this.#sampleNames.length;
+    if (
+      format.length === 0 ||
+      !readSamples(bytes, from, to, this.#fastKeys, sampleCount, structRow)
+    ) {
+      struct.truncate(structRow);
       return false;
     }
-    this.#name.padTo(index);
-    this.#name.appendConsecutive(this.#allNames, samples, null);
-    struct.endObjects(samples);
+    this.#nameBuilder.padTo(structRow);
+    this.#nameBuilder.appendConsecutive(this.#packedNames, sampleCount, null);
+    struct.endObjects(sampleCount);
     this.#list.endList();
     return true;
   }
@@ -188,13 +196,13 @@ export class SampleParser implements ValueReport {
     bytes: Uint8Array,
     from: number,
     to: number,
-    index: number,
+    structRow: number,
     hasEscape: boolean,
   ): boolean {
     const { column } = entry;
-    column.padTo(index);
+    column.padTo(structRow);
     if (entry.name === 'GT' && !isGenotype(bytes, from, to))
-      return this.#fault(
+      return this.#rejectValue(
         entry,
         codes.invalidValue,
         `"${latin1Text(bytes, from, to)}" is not a genotype`,
@@ -202,24 +210,24 @@ export class SampleParser implements ValueReport {
     const fault = appendValue(entry, bytes, from, to, this.#decodes && hasEscape, this);
     if (fault === null) return true;
     if (fault.isReported === true) return false;
-    if (fault.isWider === true && hasUndeclaredType(this.#known.get(entry.name))) {
-      this.#widened.add(`${this.#field}.${entry.name}`);
+    if (fault.isWider === true && hasUndeclaredType(this.#knownColumns.get(entry.name))) {
+      this.#widenedNames.add(`${this.#fieldName}.${entry.name}`);
       return false;
     }
     if (this.#report.isDisabled) {
-      column.truncate(index);
+      column.truncate(structRow);
       column.appendNull();
       return true;
     }
-    return this.#fault(entry, fault.code, fault.message);
+    return this.#rejectValue(entry, fault.code, fault.message);
   }
 
   #readFormat(bytes: Uint8Array, from: number, to: number): boolean {
-    const last = this.#formatBytes;
-    if (last.length === to - from && last.length > 0) {
+    const previousFormat = this.#formatBytes;
+    if (previousFormat.length === to - from && previousFormat.length > 0) {
       let i = 0;
-      while (i < last.length && last[i] === bytes[from + i]) i++;
-      if (i === last.length) return true;
+      while (i < previousFormat.length && previousFormat[i] === bytes[from + i]) i++;
+      if (i === previousFormat.length) return true;
     }
     const text = new TextDecoder().decode(bytes.subarray(from, to));
     const keys = text === '.' || text === '' ? [] : text.split(':');
@@ -235,35 +243,35 @@ export class SampleParser implements ValueReport {
         return this.#reject(codes.invalidValue, 'FORMAT', `the key ${key} occurs twice`);
       seenKeys.add(key);
     }
-    this.#format = keys.map((key) => this.#entry(key));
-    this.#fastKeys = this.#format.map(fastKeyOf);
+    this.#formatKeys = keys.map((key) => this.#entryOf(key));
+    this.#fastKeys = this.#formatKeys.map(fastKeyOf);
     this.#formatBytes = bytes.slice(from, to);
     return true;
   }
 
   /** Returns the entry of a key; an undeclared key is text. */
-  #entry(name: string): KeyBuilder {
-    let entry = this.#entries.get(name);
+  #entryOf(name: string): KeyBuilder {
+    let entry = this.#entriesByKey.get(name);
     if (entry === undefined) {
       // `name` is the key for the sample's name, so a FORMAT key `name` is stored under another name.
-      const unique = name === 'name' ? 'name~format' : name;
-      const knownColumn = this.#known.get(unique);
+      const memberName = name === 'name' ? 'name~format' : name;
+      const knownColumn = this.#knownColumns.get(memberName);
       const physical = knownColumn?.physical ?? uniquePhysicalName(name, this.#physicalNames);
-      const ownColumn: Column = { name: unique, physical, type: 'string', isList: false };
+      const ownColumn: Column = { name: memberName, physical, type: 'string', isList: false };
       const column = overlayColumn(ownColumn, knownColumn);
-      refuseObjectColumns([ownColumn], [column], `${this.#field}.`);
-      entry = keyBuilderOf(unique, this.#struct.child(column));
-      this.#entries.set(name, entry);
+      refuseObjectColumns([ownColumn], [column], `${this.#fieldName}.`);
+      entry = keyBuilderOf(memberName, this.#struct.child(column));
+      this.#entriesByKey.set(name, entry);
     }
     return entry;
   }
 
   warnOrRefuse(entry: KeyBuilder, code: number, message: string): boolean {
-    return !this.#report.warn(this.#lineNumber, code, `${this.#field}.${entry.name}`, message);
+    return !this.#report.warn(this.#lineNumber, code, `${this.#fieldName}.${entry.name}`, message);
   }
 
-  #fault(entry: KeyBuilder, code: number, message: string): boolean {
-    return this.#reject(code, `${this.#field}.${entry.name}`, message);
+  #rejectValue(entry: KeyBuilder, code: number, message: string): boolean {
+    return this.#reject(code, `${this.#fieldName}.${entry.name}`, message);
   }
 
   #reject(code: number, field: string | null, message: string): false {

@@ -107,13 +107,13 @@ function appendLong(
     column.append(value);
     return null;
   }
-  const badValue = (): ValueFault => {
+  const invalidLongFault = (): ValueFault => {
     const isWider = isFractionalNumber(bytes, from, to);
     return { ...invalidIntegerFault(bytes, from, to, '64-bit '), isWider };
   };
-  if (!isDigits(bytes, from, to) || to - from > 20) return badValue();
+  if (!isDigits(bytes, from, to) || to - from > 20) return invalidLongFault();
   const exactInteger = BigInt(latin1Text(bytes, from, to).replace('+', ''));
-  if (exactInteger !== BigInt.asIntN(64, exactInteger)) return badValue();
+  if (exactInteger !== BigInt.asIntN(64, exactInteger)) return invalidLongFault();
   column.appendBigint(exactInteger);
   return null;
 }
@@ -124,8 +124,8 @@ function invalidIntegerFault(
   to: number,
   width: string,
 ): ValueFault {
-  const specialNumber = nonFiniteFaultOf(bytes, from, to);
-  if (specialNumber !== undefined) return specialNumber;
+  const nonFiniteFault = nonFiniteFaultOf(bytes, from, to);
+  if (nonFiniteFault !== undefined) return nonFiniteFault;
   const text = latin1Text(bytes, from, to);
   return isDigits(bytes, from, to)
     ? { code: codes.invalidValue, message: `${text} does not fit a signed ${width}integer` }
@@ -165,11 +165,11 @@ function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to:
   let end = column.usedBytes;
   for (let at = from; at < to; at++) {
     const c = bytes[at]!;
-    const value =
+    const decodedByte =
       c === 37 && at + 2 < to ? hexDigit(bytes[at + 1]!) * 16 + hexDigit(bytes[at + 2]!) : -1;
     // Only ASCII characters are decoded: other bytes could make the text invalid UTF-8.
-    if (value >= 0 && value < 128) {
-      targetBytes[end++] = value;
+    if (decodedByte >= 0 && decodedByte < 128) {
+      targetBytes[end++] = decodedByte;
       at += 2;
     } else targetBytes[end++] = c;
   }

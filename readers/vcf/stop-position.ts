@@ -35,21 +35,21 @@ export function symbolicAlleleStop(
 ): number {
   const { bytes, start, refStop } = line;
   // The first level of the type counts: `<DUP:TANDEM>` is a DUP, `<CNV:TR>` a CNV.
-  const [kind = ''] = latin1Text(bytes, from + 1, to - 1).split(':', 1);
-  if (adjacencyTypes.has(kind)) return refStop;
-  const end = extent.infoEnd >= start ? extent.infoEnd : -1;
+  const [variantType = ''] = latin1Text(bytes, from + 1, to - 1).split(':', 1);
+  if (adjacencyTypes.has(variantType)) return refStop;
+  const usableEnd = extent.infoEnd >= start ? extent.infoEnd : -1;
   if (version >= 4.4) {
-    if (kind === 'INS') return refStop;
-    if (spanningTypes.has(kind)) {
+    if (variantType === 'INS') return refStop;
+    if (spanningTypes.has(variantType)) {
       const length = svlenOf(bytes, index, extent);
       if (length >= 0) return start + length;
     }
-  } else if (end < 0 && spanningTypes.has(kind) && kind !== 'CNV') {
+  } else if (usableEnd < 0 && spanningTypes.has(variantType) && variantType !== 'CNV') {
     // Before VCF 4.4, SVLEN is the difference in length between the allele and REF: 0 for an inversion, and undefined for a CNV.
     const length = svlenOf(bytes, index, extent);
     if (length > 0) return start + length;
   }
-  return end >= 0 ? end : refStop;
+  return usableEnd >= 0 ? usableEnd : refStop;
 }
 
 /** Returns the absolute value of the `index`-th item of SVLEN; -1 when it is missing or not an integer. */
@@ -76,19 +76,19 @@ export function isReferenceBlock(bytes: Uint8Array, from: number, to: number): b
 /** Returns the largest FORMAT LEN of the samples of a line; -1 when there is none. */
 export function maxFormatLen({ bytes, infoTo, formatTo, lineTo }: VcfLine): number {
   const formatFrom = infoTo + 1;
-  const key = latin1Text(bytes, formatFrom, formatTo, formatTo - formatFrom)
+  const lenIndex = latin1Text(bytes, formatFrom, formatTo, formatTo - formatFrom)
     .split(':')
     .indexOf('LEN');
-  if (key < 0) return -1;
+  if (lenIndex < 0) return -1;
   let longest = -1;
-  for (let at = formatTo + 1, part = 0; at < lineTo; at++) {
+  for (let at = formatTo + 1, partIndex = 0; at < lineTo; at++) {
     let end = at;
     while (end < lineTo && bytes[end] !== 58 && bytes[end] !== 9) end++;
-    if (part === key) {
+    if (partIndex === lenIndex) {
       const length = parseInteger(bytes, at, end);
       if (length > longest) longest = length;
     }
-    part = bytes[end] === 9 ? 0 : part + 1;
+    partIndex = bytes[end] === 9 ? 0 : partIndex + 1;
     at = end;
   }
   return longest;

@@ -31,11 +31,13 @@ export interface KeyDefinition {
 
 /** The content of the meta lines and of the `#CHROM` line: plain data that is sent to every thread. */
 export interface VcfHeader {
-  /** `4.3` as a number; 4.2 when the file does not say. */
+  /** The version of VCF, such as 4.3; 4.2 if the file names none. */
   readonly version: number;
   readonly info: readonly KeyDefinition[];
   readonly format: readonly KeyDefinition[];
+  /** Whether the `#CHROM` line has the column FORMAT. */
   readonly hasFormat: boolean;
+  /** The names of the samples, in the order of the `#CHROM` line. */
   readonly samples: readonly string[];
   readonly build: GenomeBuild;
   /** The meta lines that describe the origin of the file, cut at 200 characters. */
@@ -61,63 +63,71 @@ export async function readHeader(
   const warnings: string[] = [];
   const info = new Map<string, KeyDefinition>();
   const format = new Map<string, KeyDefinition>();
-  const hints: string[] = [];
+  const evidenceLines: string[] = [];
   const meta: string[] = [];
   let version = 4.2;
   let hasVersion = false;
   for (;;) {
     const text = await lines.nextLine();
-    const fail = (message: string) =>
-      new InputError({ file: source.name, line: lines.line }, message);
+    const errorAtLine = (message: string) =>
+      new InputError({ file: source.name, line: lines.lineCount }, message);
     // Choice: lines of a VCF header that are empty, or begin with `#` and are neither meta lines nor the #CHROM line, are comments;
     // so are all lines with `#` between the #CHROM line and the first record.
     if (text === '' || (text?.startsWith('#') && !/^#(?:#|CHROM\b)/.test(text))) continue;
     if (text === null || !text.startsWith('#')) {
-      const found = text === null ? 'the end of the file' : `"${text.slice(0, 40)}"`;
-      throw fail(`a line "#CHROM\tPOS\t…" must come before the records, found ${found}`);
+      const foundText = text === null ? 'the end of the file' : `"${text.slice(0, 40)}"`;
+      throw errorAtLine(`a line "#CHROM\tPOS\t…" must come before the records, found ${foundText}`);
     }
     if (!text.startsWith('##')) {
-      const row = parseColumnLine(text, fail);
+      const columnLine = parseColumnLine(text, errorAtLine);
       if (!hasVersion) warnings.push('the line ##fileformat is missing: read as VCF 4.2');
       await lines.skipComments();
-      const judged = judgeBuild({ ...buildEvidence(hints), requested: build, fallback: 'GRCh37' });
-      warnings.push(...judged.warnings);
+      const judgedBuild = judgeBuild({
+        ...buildEvidence(evidenceLines),
+        requested: build,
+        fallback: 'GRCh37',
+      });
+      warnings.push(...judgedBuild.warnings);
       return {
         header: {
           version,
           info: [...info.values()],
           format: [...format.values()],
-          ...row,
-          build: judged.build,
+          ...columnLine,
+          build: judgedBuild.build,
           meta,
           meanings: [],
         },
         bodyOffset: lines.offset,
-        bodyLine: lines.line,
+        bodyLine: lines.lineCount,
         warnings,
       };
     }
     if (/^##(?:source|reference|dbSNP|SnpEff|VEP|gnomad|ID=)/i.test(text))
       meta.push(text.slice(0, 200));
     if (text.startsWith('##fileformat=')) {
-      const match = /^##fileformat=VCFv?(\d\.\d)/.exec(text);
-      if (!match)
-        throw fail(`unknown file format "${text.slice(13, 60)}": expected VCFv4.0 to VCFv4.5`);
-      version = Number(match[1]);
+      const versionMatch = /^##fileformat=VCFv?(\d\.\d)/.exec(text);
+      if (!versionMatch)
+        throw errorAtLine(
+          `unknown file format "${text.slice(13, 60)}": expected VCFv4.0 to VCFv4.5`,
+        );
+      version = Number(versionMatch[1]);
       if (version < 4 || version >= 5)
-        throw fail(`VCF ${match[1]} is not supported: expected VCFv4.0 to VCFv4.5`);
+        throw errorAtLine(`VCF ${versionMatch[1]} is not supported: expected VCFv4.0 to VCFv4.5`);
       hasVersion = true;
     } else if (text.startsWith('##INFO=<'))
-      addKeyDefinition(info, text.slice(7), 'INFO', fail, warnings);
+      addKeyDefinition(info, text.slice(7), 'INFO', errorAtLine, warnings);
     else if (text.startsWith('##FORMAT=<'))
-      addKeyDefinition(format, text.slice(9), 'FORMAT', fail, warnings);
-    else if (/^##(contig|reference|assembly|source|commandline|GATK)/i.test(text)) hints.push(text);
+      addKeyDefinition(format, text.slice(9), 'FORMAT', errorAtLine, warnings);
+    else if (/^##(contig|reference|assembly|source|commandline|GATK)/i.test(text))
+      evidenceLines.push(text);
   }
 }
 
 /** Reads the lines of the header one by one, within the budgets for headers. */
 class HeaderLines {
-  line = 0;
+  /** Number of lines read so far; `offset` is the offset of the next line. */
+  lineCount = 0;
   offset = 0;
   readonly #source: HeaderSource;
   #bytes: Uint8Array = new Uint8Array(0);
@@ -127,6 +137,7 @@ class HeaderLines {
     this.#source = source;
   }
 
+  /** Returns the next line without its line end; null at the end of the file. */
   async nextLine(): Promise<string | null> {
     let end = this.#bytes.indexOf(10, this.offset);
     while (end < 0 && !this.#isWhole) {
@@ -137,8 +148,8 @@ class HeaderLines {
       end = this.#bytes.indexOf(10, this.offset);
     }
     if (end < 0 && this.offset >= this.#bytes.length) return null;
-    this.line++;
-    if (this.line > budgets.vcfHeaderLines)
+    this.lineCount++;
+    if (this.lineCount > budgets.vcfHeaderLines)
       throw headerTooLargeError(this.#source.name, `${budgets.vcfHeaderLines} lines`);
     const stop = end < 0 ? this.#bytes.length : end;
     if (stop > budgets.vcfHeaderBytes)
@@ -155,14 +166,14 @@ class HeaderLines {
         const { bytes, isWhole } = await this.#source.firstBytes(this.offset + 1);
         [this.#bytes, this.#isWhole] = [bytes, isWhole];
       }
-      const first = this.#bytes[this.offset];
-      if (first !== 35 && first !== 10 && first !== 13) return;
-      const { line, offset } = this;
+      const firstByte = this.#bytes[this.offset];
+      if (firstByte !== 35 && firstByte !== 10 && firstByte !== 13) return;
+      const { lineCount, offset } = this;
       const text = await this.nextLine();
       const isComment =
         text === '' || (text?.startsWith('#') && !/^#(?:CHROM\b|#fileformat)/.test(text));
       if (isComment) continue;
-      [this.line, this.offset] = [line, offset];
+      [this.lineCount, this.offset] = [lineCount, offset];
       return;
     }
   }
@@ -170,42 +181,44 @@ class HeaderLines {
 
 const decoder = new TextDecoder();
 
-function headerTooLargeError(file: string, most: string): AppError {
+function headerTooLargeError(file: string, limitText: string): AppError {
   return new AppError(
     'budget',
-    `${file}: the VCF header has more than ${most}, the most that one may have: remove lines that begin with ## and describe no INFO or FORMAT key`,
+    `${file}: the VCF header has more than ${limitText}, the most that one may have: remove lines that begin with ## and describe no INFO or FORMAT key`,
   );
 }
 
-const fixedColumns = ['#CHROM', 'POS', 'ID', 'REF', 'ALT', 'QUAL', 'FILTER', 'INFO'];
+const fixedColumnNames = ['#CHROM', 'POS', 'ID', 'REF', 'ALT', 'QUAL', 'FILTER', 'INFO'];
 
 function parseColumnLine(
   text: string,
-  fail: (message: string) => InputError,
+  errorAtLine: (message: string) => InputError,
 ): { hasFormat: boolean; samples: string[] } {
   const names = text.split('\t');
   // Choice: empty columns after INFO are ignored, because files of dbSNP end the #CHROM line with a tab; an empty name between sample names
   // is an error.
   while (names.length > 8 && names.slice(8).every((name) => name === '')) names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
-    throw fail('the columns of the #CHROM line must be separated by tabs, not spaces');
-  for (const [i, name] of fixedColumns.entries()) {
+    throw errorAtLine('the columns of the #CHROM line must be separated by tabs, not spaces');
+  for (const [i, name] of fixedColumnNames.entries()) {
     if (names[i] !== name)
-      throw fail(
+      throw errorAtLine(
         `column ${i + 1} of the #CHROM line must be ${name}, found "${(names[i] ?? 'nothing').slice(0, 40)}"`,
       );
   }
   if (names.length > 8 && names[8] !== 'FORMAT')
-    throw fail(`column 9 of the #CHROM line must be FORMAT, found "${names[8]!.slice(0, 40)}"`);
+    throw errorAtLine(
+      `column 9 of the #CHROM line must be FORMAT, found "${names[8]!.slice(0, 40)}"`,
+    );
   const samples = names.slice(9);
   if (samples.length > budgets.vcfSamples)
-    throw fail(
+    throw errorAtLine(
       `the file has ${samples.length} samples, and ${budgets.vcfSamples} are the most that one may have: split it by samples, for example with bcftools view -S`,
     );
   const seenNames = new Set<string>();
   for (const [i, sample] of samples.entries()) {
-    if (sample === '') throw fail(`sample ${i + 1} has no name`);
-    if (seenNames.has(sample)) throw fail(`two samples are named "${sample.slice(0, 40)}"`);
+    if (sample === '') throw errorAtLine(`sample ${i + 1} has no name`);
+    if (seenNames.has(sample)) throw errorAtLine(`two samples are named "${sample.slice(0, 40)}"`);
     seenNames.add(sample);
   }
   return { hasFormat: names.length > 8, samples };
@@ -217,19 +230,19 @@ function addKeyDefinition(
   into: Map<string, KeyDefinition>,
   text: string,
   kind: string,
-  fail: (message: string) => InputError,
+  errorAtLine: (message: string) => InputError,
   warnings: string[],
 ): void {
   const values = parseStructuredLine(text);
   const id = values.get('ID');
-  if (id === undefined || id === '') throw fail(`this ##${kind} line has no ID`);
+  if (id === undefined || id === '') throw errorAtLine(`this ##${kind} line has no ID`);
   const number = values.get('Number') ?? '.';
   const type = values.get('Type') ?? 'String';
   // -1 meant "unknown" before VCF 4.1; P came with 4.4, M, LA, LR and LG with 4.5 (section 1.4.2).
   if (!/^(?:-1|\d+|\.|[ARGPM]|L[ARG])$/.test(number))
-    throw fail(`##${kind} ${id} has Number=${number}: expected a count, A, R, G or "."`);
+    throw errorAtLine(`##${kind} ${id} has Number=${number}: expected a count, A, R, G or "."`);
   if (!keyTypes.has(type))
-    throw fail(
+    throw errorAtLine(
       `##${kind} ${id} has Type=${type}: expected Integer, Float, Flag, Character or String`,
     );
   if (into.has(id)) {
@@ -265,8 +278,8 @@ function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'conti
 function parseStructuredLine(text: string): Map<string, string> {
   const values = new Map<string, string>();
   const body = text.startsWith('<') ? text.slice(1, text.endsWith('>') ? -1 : undefined) : text;
-  const pair = /([^=,\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*))\s*(?:,|$)/g;
-  for (const [, key, quoted, plain] of body.matchAll(pair)) {
+  const pairPattern = /([^=,\s]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^,]*))\s*(?:,|$)/g;
+  for (const [, key, quoted, plain] of body.matchAll(pairPattern)) {
     values.set(key!, quoted === undefined ? plain! : quoted.replaceAll(/\\(["\\])/g, '$1'));
   }
   return values;

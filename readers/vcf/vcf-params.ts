@@ -41,9 +41,9 @@ export function parseVcfParams(input: JsonObject): VcfParams {
 }
 
 function readSplitSeparators(value: unknown): ReadonlyMap<string, string | null> {
-  const isFine = (one: unknown) => one === null || (typeof one === 'string' && /^([!-:<-~])(?!\1)[!-:<-~]?$/.test(one));
+  const isSeparator = (one: unknown) => one === null || (typeof one === 'string' && /^([!-:<-~])(?!\1)[!-:<-~]?$/.test(one));
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : [];
-  if (typeof value !== 'object' || Array.isArray(value) || !entries.every(([name, one]) => /^info\../.test(name) && isFine(one)))
+  if (typeof value !== 'object' || Array.isArray(value) || !entries.every(([name, one]) => /^info\../.test(name) && isSeparator(one)))
     throw invalidError('reader_params', 'split: expected names of INFO fields with one or two different characters each, as in {"info.CLNDN": "|"}');
   return new Map(entries as [string, string | null][]);
 } // prettier-ignore

@@ -35,12 +35,12 @@ interface VcfParserOptions {
   readonly out: BatchBuilder;
   readonly report: Report;
   /** Columns that the dataset already has. */
-  readonly existing: Columns;
+  readonly existingColumns: Columns;
   /**
    * Dotted names of fields that the header declares as Integer although values are fractions, and of undeclared INFO keys that have a value
    * in some records only. After adding a name, the parser stops, and the chunk is read again.
    */
-  readonly widened: Set<string>;
+  readonly widenedNames: Set<string>;
 }
 
 /**
@@ -50,32 +50,35 @@ interface VcfParserOptions {
 export class VcfParser {
   readonly #out: BatchBuilder;
   readonly #report: Report;
-  readonly #fixed: FixedColumns;
-  readonly #info: InfoParser;
-  readonly #samples: SampleParser | null;
+  readonly #fixedColumns: FixedColumns;
+  readonly #infoParser: InfoParser;
+  readonly #sampleParser: SampleParser | null;
   /** Number of columns of the `#CHROM` line. */
   readonly #width: number;
-  readonly #widened: Set<string>;
-  readonly #widenedBefore: number;
+  readonly #widenedNames: Set<string>;
+  /** The number of these names when the parser is created; it stops as soon as there are more. */
+  readonly #widenedCountBefore: number;
   readonly #version: number;
   readonly #annotations: LineAnnotations | null;
   readonly #line = new VcfLine();
+  /** The positions of the first tabs of the line. */
   readonly #tabs = new Int32Array(9);
   /** The bytes being parsed as a Buffer, whose `indexOf` is three times as fast as that of a Uint8Array. */
-  #searched: Buffer = Buffer.alloc(0);
+  #searchBuffer: Buffer = Buffer.alloc(0);
+  /** The tab that `#tabAfter` has found last; -1 before its first search in these bytes. */
   #nextTab = -1;
 
-  constructor({ header, params, out, report, existing, widened }: VcfParserOptions) {
+  constructor({ header, params, out, report, existingColumns, widenedNames }: VcfParserOptions) {
     this.#out = out;
     this.#report = report;
     this.#width = header.hasFormat ? 9 + header.samples.length : 8;
-    this.#widened = widened;
-    this.#widenedBefore = widened.size;
+    this.#widenedNames = widenedNames;
+    this.#widenedCountBefore = widenedNames.size;
     this.#version = header.version;
-    const widenedDeclarations = widenIntegerColumns(declaredColumns(header, params), widened);
-    const columns = overlaidColumns(widenedDeclarations, existing);
+    const widenedDeclarations = widenIntegerColumns(declaredColumns(header, params), widenedNames);
+    const columns = overlaidColumns(widenedDeclarations, existingColumns);
     refuseObjectColumns(widenedDeclarations, columns);
-    this.#fixed = new FixedColumns(columns, out, header.build);
+    this.#fixedColumns = new FixedColumns(columns, out, header.build);
     const explodedKey = params.explodes ? params.annotationsKey : null;
     this.#annotations =
       explodedKey === null
@@ -85,52 +88,52 @@ export class VcfParser {
             subfieldsByAnnotationKey(header, params).get(explodedKey) ?? [],
           );
     const decodes = header.version >= 4.3;
-    this.#info = new InfoParser({
+    this.#infoParser = new InfoParser({
       column: columns.find((one) => one.name === 'info'),
-      existing: existing.find((one) => one.name === 'info'),
+      existingColumn: existingColumns.find((one) => one.name === 'info'),
       decodes,
       out,
       report,
-      widened,
+      widenedNames,
       annotations: this.#annotations,
-      exploded: explodedKey,
+      explodedKey,
       meanings: header.meanings,
     });
-    const key = params.sampleKey;
-    const samples = columns.find((one) => one.name === key);
-    this.#samples =
-      header.samples.length > 0 && samples !== undefined
+    const { sampleKey } = params;
+    const samplesColumn = columns.find((one) => one.name === sampleKey);
+    this.#sampleParser =
+      header.samples.length > 0 && samplesColumn !== undefined
         ? new SampleParser({
-            column: makeBuilder(samples),
-            key,
+            column: makeBuilder(samplesColumn),
+            key: sampleKey,
             samples: header.samples,
             decodes,
             out,
             report,
-            existing: existing.find((one) => one.name === key),
-            widened,
+            existingColumn: existingColumns.find((one) => one.name === sampleKey),
+            widenedNames,
           })
         : null;
   }
 
-  /** Parses the lines; returns how many were read. Stops early when the report stops, or when a name was added to `widened`. */
+  /** Parses the lines; returns how many were read. Stops early when the report stops, or when a name was added to `widenedNames`. */
   read(chunk: Uint8Array): number {
     // A Buffer has another hidden class than a Uint8Array: with only one class the loops below stay monomorphic.
     const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const isValidUtf8 = isUtf8(bytes);
-    const searchedBytes = this.#searchIn(bytes);
-    const records = estimateLineCount(searchedBytes);
-    this.#out.reserveRows(records);
-    this.#samples?.reserveRows(records, bytes.length);
+    const searchBuffer = this.#searchIn(bytes);
+    const estimatedLines = estimateLineCount(searchBuffer);
+    this.#out.reserveRows(estimatedLines);
+    this.#sampleParser?.reserveRows(estimatedLines, bytes.length);
     const line = this.#line;
     let at = 0;
     while (
       at < bytes.length &&
       !this.#report.isStopped &&
-      this.#widened.size === this.#widenedBefore
+      this.#widenedNames.size === this.#widenedCountBefore
     ) {
-      const newline = searchedBytes.indexOf(10, at);
-      const next = newline < 0 ? bytes.length : newline + 1;
+      const newline = searchBuffer.indexOf(10, at);
+      const nextLineStart = newline < 0 ? bytes.length : newline + 1;
       let end = newline < 0 ? bytes.length : newline;
       if (end > at && bytes[end - 1] === 13) end--;
       line.numberInChunk++;
@@ -139,30 +142,30 @@ export class VcfParser {
         this.#parseUnchecked(bytes.subarray(at, end));
         this.#searchIn(bytes);
       }
-      at = next;
+      at = nextLineStart;
     }
     return line.numberInChunk;
   }
 
   /** Parses a line of a chunk that is not valid UTF-8 as a whole: invalid bytes of the line become U+FFFD. */
   #parseUnchecked(text: Uint8Array): void {
-    let valid = text;
+    let validBytes = text;
     if (!isUtf8(text)) {
       if (
         this.#report.warn(this.#line.numberInChunk, codes.unreadableLine, null, repairedUtf8Warning)
       )
         return;
-      valid = repairUtf8Line(text);
+      validBytes = repairUtf8Line(text);
     }
-    this.#searchIn(valid);
-    this.#parseLine(valid, 0, valid.length);
+    this.#searchIn(validBytes);
+    this.#parseLine(validBytes, 0, validBytes.length);
   }
 
   /** Sets the bytes in which tabs are searched. */
   #searchIn(bytes: Uint8Array): Buffer {
     this.#nextTab = -1;
-    this.#searched = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    return this.#searched;
+    this.#searchBuffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    return this.#searchBuffer;
   }
 
   #parseLine(bytes: Uint8Array, from: number, to: number): void {
@@ -171,12 +174,12 @@ export class VcfParser {
     line.bytes = bytes;
     line.lineFrom = from;
     line.lineTo = to;
-    if (!this.#split(line) || !this.#parseFixedFields(line) || !this.#addRecords(line))
+    if (!this.#splitLine(line) || !this.#parseFixedFields(line) || !this.#addRecords(line))
       this.#out.rollback(rows);
   }
 
   /** Finds the columns of a line; returns false when it was rejected. */
-  #split(line: VcfLine): boolean {
+  #splitLine(line: VcfLine): boolean {
     const { bytes, lineFrom, lineTo } = line;
     if (bytes[lineFrom] === 35)
       return this.#reject(
@@ -186,27 +189,32 @@ export class VcfParser {
       );
     const tabs = this.#tabs;
     const width = this.#width;
-    let count = 0;
-    for (let at = lineFrom; at < lineTo && count < 7; at++) if (bytes[at] === 9) tabs[count++] = at;
+    let tabCount = 0;
+    for (let at = lineFrom; at < lineTo && tabCount < 7; at++)
+      if (bytes[at] === 9) tabs[tabCount++] = at;
     // INFO and FORMAT are long, so their end is found by a native search for the next tab.
-    for (const wanted = width === 8 ? 8 : 9; count >= 7 && count < wanted; count++) {
-      const tab = this.#tabAfter(tabs[count - 1]!);
+    for (
+      const wantedTabs = width === 8 ? 8 : 9;
+      tabCount >= 7 && tabCount < wantedTabs;
+      tabCount++
+    ) {
+      const tab = this.#tabAfter(tabs[tabCount - 1]!);
       if (tab >= lineTo) break;
-      tabs[count] = tab;
+      tabs[tabCount] = tab;
     }
-    if (count < 7)
+    if (tabCount < 7)
       return this.#reject(
         codes.unreadableLine,
         null,
-        `${count + 1} columns separated by tabs, a VCF record has at least 8`,
+        `${tabCount + 1} columns separated by tabs, a VCF record has at least 8`,
       );
-    if (width === 8 && count === 8 && tabs[7]! < lineTo - 1)
+    if (width === 8 && tabCount === 8 && tabs[7]! < lineTo - 1)
       return this.#reject(codes.unreadableLine, null, 'more columns than the 8 of the #CHROM line');
-    if (width > 8 && count < 8)
+    if (width > 8 && tabCount < 8)
       return this.#reject(
         codes.unreadableLine,
         null,
-        `${count + 1} columns, the #CHROM line has ${width}`,
+        `${tabCount + 1} columns, the #CHROM line has ${width}`,
       );
     line.chromFrom = lineFrom;
     line.chromTo = tabs[0]!;
@@ -219,16 +227,16 @@ export class VcfParser {
     line.altTo = tabs[4]!;
     line.qualTo = tabs[5]!;
     line.filterTo = tabs[6]!;
-    line.infoTo = count >= 8 ? tabs[7]! : lineTo;
-    line.formatTo = width > 8 && count >= 9 ? tabs[8]! : lineTo;
+    line.infoTo = tabCount >= 8 ? tabs[7]! : lineTo;
+    line.formatTo = width > 8 && tabCount >= 9 ? tabs[8]! : lineTo;
     return true;
   }
 
   /** Returns the first tab after `at` in the chunk, which may be on a later line. */
   #tabAfter(at: number): number {
     if (this.#nextTab <= at) {
-      const found = this.#searched.indexOf(9, at + 1);
-      this.#nextTab = found < 0 ? this.#searched.length : found;
+      const tab = this.#searchBuffer.indexOf(9, at + 1);
+      this.#nextTab = tab < 0 ? this.#searchBuffer.length : tab;
     }
     return this.#nextTab;
   }
@@ -242,8 +250,8 @@ export class VcfParser {
 
     line.start = parseInteger(bytes, posFrom, posTo);
     if (!(line.start >= 0) || line.start > 4_294_967_295) {
-      const is = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
-      return this.#rejectValue('POS', posFrom, posTo, is);
+      const problem = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
+      return this.#rejectValue('POS', posFrom, posTo, problem);
     }
 
     if (!isReference(bytes, refFrom, refTo))
@@ -270,25 +278,25 @@ export class VcfParser {
     this.#line.qual = NaN;
     const { code, message } = fault;
     if (this.#report.isDisabled) return true;
-    if (this.#fixed.isQualDeclared) return this.#reject(code, 'QUAL', message);
+    if (this.#fixedColumns.isQualDeclared) return this.#reject(code, 'QUAL', message);
     return !this.#report.warn(this.#line.numberInChunk, code, 'QUAL', `${message}: null is stored`);
   }
 
   /** Checks the size of all records of a line: every allele and every exploded annotation repeats the rest of the line. */
   #isWithinBudget(line: VcfLine): boolean {
     const { bytes, altFrom, altTo } = line;
-    let records = 1;
-    let shared = line.lineTo - line.lineFrom + minRecordBytes;
-    for (let at = altFrom; at < altTo; at++) if (bytes[at] === 44) records++;
+    let recordCount = 1;
+    let sharedBytes = line.lineTo - line.lineFrom + minRecordBytes;
+    for (let at = altFrom; at < altTo; at++) if (bytes[at] === 44) recordCount++;
     if (this.#annotations !== null && this.#annotations.annotationCount > 0) {
-      records = this.#annotations.assignToAlleles(line);
-      shared -= this.#annotations.valueTo - this.#annotations.valueFrom;
+      recordCount = this.#annotations.assignToAlleles(line);
+      sharedBytes -= this.#annotations.valueTo - this.#annotations.valueFrom;
     }
-    if (records === 1 || records * shared <= budgets.vcfLineRecordBytes) return true;
+    if (recordCount === 1 || recordCount * sharedBytes <= budgets.vcfLineRecordBytes) return true;
     return this.#reject(
       codes.unreadableLine,
       null,
-      `the ${records} records of this line would repeat ${shared} bytes each, and ${byteSizeText(budgets.vcfLineRecordBytes)} is the most that a line may make: split its alleles (bcftools norm -m -any), leave out samples, or do not explode its annotations`,
+      `the ${recordCount} records of this line would repeat ${sharedBytes} bytes each, and ${byteSizeText(budgets.vcfLineRecordBytes)} is the most that a line may make: split its alleles (bcftools norm -m -any), leave out samples, or do not explode its annotations`,
     );
   }
 
@@ -296,7 +304,7 @@ export class VcfParser {
   #addRecords(line: VcfLine): boolean {
     const { bytes, refFrom, refTo, altFrom, altTo, hasAlternate } = line;
     const annotations = this.#annotations;
-    for (let alleleFrom = altFrom, index = 0; alleleFrom <= altTo; index++) {
+    for (let alleleFrom = altFrom, alleleIndex = 0; alleleFrom <= altTo; alleleIndex++) {
       let alleleTo = alleleFrom;
       while (alleleTo < altTo && bytes[alleleTo] !== 44) alleleTo++;
       if (hasAlternate && !isAllele(bytes, alleleFrom, alleleTo))
@@ -304,12 +312,12 @@ export class VcfParser {
       // Without an alternate allele, the record describes the reference allele.
       const from = hasAlternate ? alleleFrom : refFrom;
       const to = hasAlternate ? alleleTo : refTo;
-      let annotation = annotations === null ? -1 : annotations.nextOfAllele(index, 0);
+      let annotationIndex = annotations === null ? -1 : annotations.nextOfAllele(alleleIndex, 0);
       do {
         const row = this.#out.rows;
-        if (!this.#info.parseInfo(line, row, annotation)) return false;
-        const stop = this.#stopOf(line, alleleFrom, alleleTo, index);
-        if (Math.max(line.start, stop) > this.#fixed.maxPosition)
+        if (!this.#infoParser.parseInfo(line, row, annotationIndex)) return false;
+        const stop = this.#stopOf(line, alleleFrom, alleleTo, alleleIndex);
+        if (Math.max(line.start, stop) > this.#fixedColumns.maxPosition)
           return this.#rejectValue('POS', line.posFrom, line.posTo, 'is out of range of integer');
         if (
           line.lineTo - line.lineFrom > budgets.stringBytes &&
@@ -317,8 +325,9 @@ export class VcfParser {
         )
           return false;
         if (!this.#addRecord(line, row, stop, from, to)) return false;
-        annotation = annotation < 0 ? -1 : annotations!.nextOfAllele(index, annotation + 1);
-      } while (annotation >= 0);
+        annotationIndex =
+          annotationIndex < 0 ? -1 : annotations!.nextOfAllele(alleleIndex, annotationIndex + 1);
+      } while (annotationIndex >= 0);
       alleleFrom = alleleTo + 1;
     }
     return true;
@@ -328,35 +337,44 @@ export class VcfParser {
    * Changes the columns of alleles to type `text` if an allele of the line is too long for a string; returns false when the line was
    * rejected.
    */
-  #widenAlleles(line: VcfLine, stop: number, allele: number): boolean {
-    return this.#fixed.widenAlleleColumns(line, stop, allele, ({ name, isDeclared }, bytes) => {
-      const { code, message } = tooLongError(bytes);
-      if (isDeclared) return this.#reject(code, name, message);
-      return !this.#report.warn(
-        this.#line.numberInChunk,
-        code,
-        name,
-        convertedToTextWarning(bytes),
-      );
-    });
+  #widenAlleles(line: VcfLine, stop: number, alleleBytes: number): boolean {
+    return this.#fixedColumns.widenAlleleColumns(
+      line,
+      stop,
+      alleleBytes,
+      ({ name, isDeclared }, bytes) => {
+        const { code, message } = tooLongError(bytes);
+        if (isDeclared) return this.#reject(code, name, message);
+        return !this.#report.warn(
+          this.#line.numberInChunk,
+          code,
+          name,
+          convertedToTextWarning(bytes),
+        );
+      },
+    );
   }
 
-  /** Returns the last position of the `index`-th allele of a line whose INFO has been parsed. */
-  #stopOf(line: VcfLine, from: number, to: number, index: number): number {
+  /** Returns the last position of the `alleleIndex`-th allele of a line whose INFO has been parsed. */
+  #stopOf(line: VcfLine, from: number, to: number, alleleIndex: number): number {
     if (line.bytes[from] !== 60) return line.refStop;
-    const stop = symbolicAlleleStop(line, from, to, index, this.#version, this.#info);
-    if (this.#info.infoEnd >= 0 || this.#version < 4.5 || !isReferenceBlock(line.bytes, from, to))
+    const stop = symbolicAlleleStop(line, from, to, alleleIndex, this.#version, this.#infoParser);
+    if (
+      this.#infoParser.infoEnd >= 0 ||
+      this.#version < 4.5 ||
+      !isReferenceBlock(line.bytes, from, to)
+    )
       return stop;
     return Math.max(stop, line.start + maxFormatLen(line) - 1);
   }
 
   /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; returns false when the line was rejected. */
   #addRecord(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
-    if (!this.#fixed.appendRecord(line, row, stop, from, to)) {
+    if (!this.#fixedColumns.appendRecord(line, row, stop, from, to)) {
       const problem = 'has an item that is no filter name';
       return this.#rejectValue('FILTER', line.qualTo + 1, line.filterTo, problem);
     }
-    if (this.#samples !== null && !this.#samples.parseSamples(line, row)) return false;
+    if (this.#sampleParser !== null && !this.#sampleParser.parseSamples(line, row)) return false;
     this.#out.endRecord(line.numberInChunk);
     return true;
   }

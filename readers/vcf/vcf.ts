@@ -18,8 +18,8 @@ export const vcfReader: Reader<VcfParams, VcfHeader> = {
   async header(source, params) {
     const { bytes, isWhole } = await source.firstBytes(1);
     if (bytes.length === 0 && isWhole) return emptyFileHeader;
-    const { header: read, ...rest } = await readHeader(source, params.build);
-    const header = { ...read, meanings: keyMeanings(read, params) };
+    const { header: parsedHeader, ...rest } = await readHeader(source, params.build);
+    const header = { ...parsedHeader, meanings: keyMeanings(parsedHeader, params) };
     const columns = declaredColumns(header, params);
     const explodedKey = params.explodes ? params.annotationsKey : null;
     return {
@@ -40,19 +40,19 @@ export const vcfReader: Reader<VcfParams, VcfHeader> = {
   read(chunk, header, params, out, report, options) {
     // Choice: some headers declare the type Integer for a key whose values are fractions. The key is then stored as a double, and
     // the chunk is read again, which happens at most once per key, as for a key without a declaration whose flags get a value.
-    const widenedFields = new Set<string>();
+    const widenedNames = new Set<string>();
     for (;;) {
-      const before = widenedFields.size;
+      const countBefore = widenedNames.size;
       const parser = new VcfParser({
         header,
         params,
         out,
         report,
-        existing: options.columns,
-        widened: widenedFields,
+        existingColumns: options.columns,
+        widenedNames,
       });
       const lines = parser.read(chunk);
-      if (widenedFields.size === before) return lines;
+      if (widenedNames.size === countBefore) return lines;
       out.clear();
       report.restart();
     }

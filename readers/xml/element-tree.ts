@@ -19,16 +19,17 @@ export class ElementTree {
   sourceBytes: Uint8Array = new Uint8Array(0);
   #scratch: Uint8Array = new Uint8Array(4096);
   #scratchEnd = 0;
-  #names = new Int32Array(256);
-  #firsts = new Int32Array(256);
-  #lasts = new Int32Array(256);
-  #nexts = new Int32Array(256);
-  #froms = new Int32Array(256);
-  #tos = new Int32Array(256);
+  // For each node, the number of its name, its children and next sibling (-1 for none), and the range of its text (start -1 for none).
+  #nameNumbers = new Int32Array(256);
+  #firstChildren = new Int32Array(256);
+  #lastChildren = new Int32Array(256);
+  #nextSiblings = new Int32Array(256);
+  #textStarts = new Int32Array(256);
+  #textEnds = new Int32Array(256);
   /** For each node, the end of the space in `#scratch` that is reserved for its text. */
-  #rooms = new Int32Array(256);
+  #reservedEnds = new Int32Array(256);
   /** For each node, 1 if its text is in `#scratch`, 0 if it is in `sourceBytes`. */
-  #isCopied = new Uint8Array(256);
+  #copiedFlags = new Uint8Array(256);
 
   clear(source: Uint8Array): void {
     this.sourceBytes = source;
@@ -36,103 +37,111 @@ export class ElementTree {
     this.#scratchEnd = 0;
   }
 
-  /** Adds a node as the last child of `parent`, or as the root if `parent` is -1; returns the node. */
-  addNode(parent: number, name: number, at: number): number {
+  /**
+   * Adds a node as the last child of `parent`, or as the root if `parent` is -1; returns the node. `at` is its position in the source, for
+   * errors.
+   */
+  addNode(parent: number, nameNumber: number, at: number): number {
     const node = this.nodeCount++;
-    if (node >= this.#names.length) this.#grow(at);
-    this.#names[node] = name;
-    this.#firsts[node] = this.#lasts[node] = this.#nexts[node] = this.#froms[node] = -1;
+    if (node >= this.#nameNumbers.length) this.#grow(at);
+    this.#nameNumbers[node] = nameNumber;
+    this.#firstChildren[node] =
+      this.#lastChildren[node] =
+      this.#nextSiblings[node] =
+      this.#textStarts[node] =
+        -1;
     if (parent >= 0) {
-      const last = this.#lasts[parent]!;
-      if (last < 0) this.#firsts[parent] = node;
-      else this.#nexts[last] = node;
-      this.#lasts[parent] = node;
+      const lastChild = this.#lastChildren[parent]!;
+      if (lastChild < 0) this.#firstChildren[parent] = node;
+      else this.#nextSiblings[lastChild] = node;
+      this.#lastChildren[parent] = node;
     }
     return node;
   }
 
   nameNumberOf(node: number): number {
-    return this.#names[node]!;
+    return this.#nameNumbers[node]!;
   }
   /** Returns the first child of a node; -1 if there is none. */
   firstChild(node: number): number {
-    return this.#firsts[node]!;
+    return this.#firstChildren[node]!;
   }
   nextSibling(node: number): number {
-    return this.#nexts[node]!;
+    return this.#nextSiblings[node]!;
   }
   /** Returns whether a node has a child with this name. */
-  hasChild(node: number, name: number): boolean {
-    let child = this.#firsts[node]!;
-    while (child >= 0 && this.#names[child] !== name) child = this.#nexts[child]!;
+  hasChild(node: number, nameNumber: number): boolean {
+    let child = this.#firstChildren[node]!;
+    while (child >= 0 && this.#nameNumbers[child] !== nameNumber)
+      child = this.#nextSiblings[child]!;
     return child >= 0;
   }
   hasText(node: number): boolean {
-    return this.#froms[node]! >= 0;
+    return this.#textStarts[node]! >= 0;
   }
 
   readText(node: number, into: TextRange): TextRange {
-    into.bytes = this.#isCopied[node] === 1 ? this.#scratch : this.sourceBytes;
-    into.from = this.#froms[node]!;
-    into.to = this.#tos[node]!;
+    into.bytes = this.#copiedFlags[node] === 1 ? this.#scratch : this.sourceBytes;
+    into.from = this.#textStarts[node]!;
+    into.to = this.#textEnds[node]!;
     return into;
   }
 
   /** Sets the text of a node to `sourceBytes[from..to)`, or appends these bytes to its text. */
   addSourceText(node: number, from: number, to: number): void {
-    if (this.#froms[node]! < 0) {
-      this.#froms[node] = from;
-      this.#tos[node] = to;
-      this.#isCopied[node] = 0;
+    if (this.#textStarts[node]! < 0) {
+      this.#textStarts[node] = from;
+      this.#textEnds[node] = to;
+      this.#copiedFlags[node] = 0;
     } else this.addCopiedText(node, this.sourceBytes, from, to, from);
   }
 
   /** Appends a copy of `bytes[from..to)` to the text of a node; `at` is the position of the text in the source, for errors. */
   addCopiedText(node: number, bytes: Uint8Array, from: number, to: number, at: number): void {
-    const before = this.#froms[node]!;
-    const size = before < 0 ? 0 : this.#tos[node]! - before;
-    const total = size + to - from;
-    if (total > budgets.textBytes)
+    const textFrom = this.#textStarts[node]!;
+    const oldBytes = textFrom < 0 ? 0 : this.#textEnds[node]! - textFrom;
+    const totalBytes = oldBytes + to - from;
+    if (totalBytes > budgets.textBytes)
       throw new XmlFault(
         at,
         `a text is longer than ${byteSizeText(budgets.textBytes)}, the most that a value may have: shorten it, or split it into several elements`,
       );
-    const isCopied = size > 0 && this.#isCopied[node] === 1;
-    if (!isCopied || before + total > this.#rooms[node]!) {
+    const isCopied = oldBytes > 0 && this.#copiedFlags[node] === 1;
+    if (!isCopied || textFrom + totalBytes > this.#reservedEnds[node]!) {
       // The reserved space is doubled, so that a text that arrives in many pieces is copied only a few times.
-      const room = size === 0 ? total : total * 2;
-      const start = this.#reserve(room);
-      if (size > 0) {
-        const heldBytes = isCopied ? this.#scratch : this.sourceBytes;
-        this.#scratch.set(heldBytes.subarray(before, before + size), start);
+      const reservedBytes = oldBytes === 0 ? totalBytes : totalBytes * 2;
+      const start = this.#reserve(reservedBytes);
+      if (oldBytes > 0) {
+        const textSource = isCopied ? this.#scratch : this.sourceBytes;
+        this.#scratch.set(textSource.subarray(textFrom, textFrom + oldBytes), start);
       }
-      this.#froms[node] = start;
-      this.#rooms[node] = start + room;
-      this.#isCopied[node] = 1;
+      this.#textStarts[node] = start;
+      this.#reservedEnds[node] = start + reservedBytes;
+      this.#copiedFlags[node] = 1;
     }
-    this.#tos[node] = this.#froms[node]! + total;
-    this.#scratch.set(bytes.subarray(from, to), this.#froms[node]! + size);
+    this.#textEnds[node] = this.#textStarts[node]! + totalBytes;
+    this.#scratch.set(bytes.subarray(from, to), this.#textStarts[node]! + oldBytes);
   }
 
   /** Removes white space from both ends of a node's text; a text that is all white space is removed. */
   trimText(node: number): void {
-    let from = this.#froms[node]!;
+    let from = this.#textStarts[node]!;
     if (from < 0) return;
-    let to = this.#tos[node]!;
-    const bytes = this.#isCopied[node] === 1 ? this.#scratch : this.sourceBytes;
+    let to = this.#textEnds[node]!;
+    const bytes = this.#copiedFlags[node] === 1 ? this.#scratch : this.sourceBytes;
     while (to > from && isSpace(bytes[to - 1])) to--;
     while (from < to && isSpace(bytes[from])) from++;
-    this.#froms[node] = from < to ? from : -1;
-    this.#tos[node] = to;
+    this.#textStarts[node] = from < to ? from : -1;
+    this.#textEnds[node] = to;
   }
 
   /** Moves the text of a node into a new last child. */
-  moveTextToChild(node: number, name: number, at: number): void {
-    const child = this.addNode(node, name, at);
-    this.#froms[child] = this.#froms[node]!;
-    this.#tos[child] = this.#tos[node]!;
-    this.#isCopied[child] = this.#isCopied[node]!;
-    this.#froms[node] = -1;
+  moveTextToChild(node: number, nameNumber: number, at: number): void {
+    const child = this.addNode(node, nameNumber, at);
+    this.#textStarts[child] = this.#textStarts[node]!;
+    this.#textEnds[child] = this.#textEnds[node]!;
+    this.#copiedFlags[child] = this.#copiedFlags[node]!;
+    this.#textStarts[node] = -1;
   }
 
   #reserve(size: number): number {
@@ -153,20 +162,20 @@ export class ElementTree {
         at,
         `a record holds more than ${xmlNodes} elements and attributes, the most that one may have: set reader_params.item_depth to the depth of the records`,
       );
-    const growArray = (held: Int32Array): Int32Array<ArrayBuffer> => {
-      const larger = new Int32Array(Math.min(held.length * 2, xmlNodes));
-      larger.set(held);
-      return larger;
+    const growArray = (array: Int32Array): Int32Array<ArrayBuffer> => {
+      const largerArray = new Int32Array(Math.min(array.length * 2, xmlNodes));
+      largerArray.set(array);
+      return largerArray;
     };
-    this.#names = growArray(this.#names);
-    this.#firsts = growArray(this.#firsts);
-    this.#lasts = growArray(this.#lasts);
-    this.#nexts = growArray(this.#nexts);
-    this.#froms = growArray(this.#froms);
-    this.#tos = growArray(this.#tos);
-    this.#rooms = growArray(this.#rooms);
-    const copiedFlags = new Uint8Array(this.#names.length);
-    copiedFlags.set(this.#isCopied);
-    this.#isCopied = copiedFlags;
+    this.#nameNumbers = growArray(this.#nameNumbers);
+    this.#firstChildren = growArray(this.#firstChildren);
+    this.#lastChildren = growArray(this.#lastChildren);
+    this.#nextSiblings = growArray(this.#nextSiblings);
+    this.#textStarts = growArray(this.#textStarts);
+    this.#textEnds = growArray(this.#textEnds);
+    this.#reservedEnds = growArray(this.#reservedEnds);
+    const largerFlags = new Uint8Array(this.#nameNumbers.length);
+    largerFlags.set(this.#copiedFlags);
+    this.#copiedFlags = largerFlags;
   }
 }

@@ -28,30 +28,35 @@ export function readXml(
   { columns, hints = [], start = { depth: 0, column: head.column } }: ReadOptions,
 ): number {
   const { bytes, validBytes } = asUtf8(chunk, head.encoding);
-  const probesLeft = restartShares.map((share) => share * bytes.length);
-  let seenColumns = hints;
-  /** Reads the chunk; returns false if it has to be read again with the columns in `seenColumns`. */
+  const restartOffsets = restartShares.map((share) => share * bytes.length);
+  let inferredColumns = hints;
+  /** Reads the chunk; returns false if it has to be read again with the columns in `inferredColumns`. */
   const readOnce = (): boolean => {
     const context = new LazyLineContext(report, bytes);
     const onNew = (column: ValueColumn): void => out.addBuilder(column.name, column);
-    const fields = createRecordFields({ declared: columns, context, onNew, hints: seenColumns });
+    const fields = createRecordFields({
+      declared: columns,
+      context,
+      onNew,
+      hints: inferredColumns,
+    });
     const shouldRestart = (at: number): boolean => {
-      const before = probesLeft.length;
-      while (probesLeft.length > 0 && at >= probesLeft[0]!) probesLeft.shift();
-      return probesLeft.length < before && context.mixedColumnCount > 0;
+      const countBefore = restartOffsets.length;
+      while (restartOffsets.length > 0 && at >= restartOffsets[0]!) restartOffsets.shift();
+      return restartOffsets.length < countBefore && context.mixedColumnCount > 0;
     };
     let isRestarted = false;
     try {
       const parser = new XmlParser(params.itemDepth, params.textKey, params.attributePrefix);
       const writer = new RecordWriter(parser.recordTree, parser.names, fields, context);
-      const required = params.requiredKeys.map((key) => parser.names.numberOfName(key));
+      const requiredNumbers = params.requiredKeys.map((key) => parser.names.numberOfName(key));
       parser.parseRecords(bytes, start.depth, (at) => {
         if (report.isStopped || at >= validBytes) return false;
         if (shouldRestart(at)) {
           isRestarted = true;
           return false;
         }
-        if (!required.every((key) => parser.recordTree.hasChild(0, key))) return true;
+        if (!requiredNumbers.every((number) => parser.recordTree.hasChild(0, number))) return true;
         context.beginRecord(at);
         writer.write(out.rows);
         if (context.hasFailed) out.rollback(out.rows);
@@ -74,8 +79,8 @@ export function readXml(
       report.markEndOfRecords();
     }
     if (!isRestarted) return true;
-    const found = fields.columns.map((column) => column.column());
-    seenColumns = unifyChunkColumns(seenColumns, found);
+    const chunkColumns = fields.columns.map((column) => column.column());
+    inferredColumns = unifyChunkColumns(inferredColumns, chunkColumns);
     return false;
   };
   while (!readOnce()) {
@@ -91,21 +96,21 @@ class LazyLineContext extends RecordContext {
   readonly lineOfRecord: () => number;
   #at = 0;
   constructor(report: Report, bytes: Uint8Array) {
-    let countedRecords = 0;
+    let countedOffset = 0;
     let lines = 1;
-    const line = (): number => {
-      if (this.#at < countedRecords) [countedRecords, lines] = [0, 1];
-      lines += countLineEnds(bytes, countedRecords, this.#at);
-      countedRecords = this.#at;
+    const computeLine = (): number => {
+      if (this.#at < countedOffset) [countedOffset, lines] = [0, 1];
+      lines += countLineEnds(bytes, countedOffset, this.#at);
+      countedOffset = this.#at;
       return lines;
     };
-    const withLines: FaultReport = {
-      reject: (_line, code, field, message) => report.reject(line(), code, field, message),
-      warn: (_line, code, field, message) => report.warn(line(), code, field, message),
+    const lineReport: FaultReport = {
+      reject: (_line, code, field, message) => report.reject(computeLine(), code, field, message),
+      warn: (_line, code, field, message) => report.warn(computeLine(), code, field, message),
       isDisabled: report.isDisabled,
     };
-    super(withLines);
-    this.lineOfRecord = line;
+    super(lineReport);
+    this.lineOfRecord = computeLine;
   }
 
   /** Begins the record at this position. */

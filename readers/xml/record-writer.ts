@@ -6,17 +6,17 @@ import type { TextRange, ElementTree } from './element-tree.js';
 /** A field of an XML object, and what has been written of the field in the current record and object. */
 interface FieldSlot {
   /** The column of the field; undefined until it is looked up. */
-  findColumn: ValueColumn | undefined;
-  /** The last record that had this field. */
-  lastRecord: number;
-  /** The last object that had this field, and how often the field occurred in it. */
-  object: number;
+  column: ValueColumn | undefined;
+  /** The number of the last record that had this field. */
+  lastRecordNumber: number;
+  /** The number of the last object that had this field; `count` tells how often the field occurs in it. */
+  lastObject: number;
   count: number;
-  /** The last object in which the list of this field was begun. */
-  listIn: number;
+  /** The number of the last object in which the list of this field was begun; `items` is the column of the elements of the list. */
+  lastListObject: number;
   items: ValueColumn | null;
   /** The JSON texts of the values so far, for a field that is stored as JSON text. */
-  json: string;
+  jsonItems: string;
   /** The next slot in the chain of slots with open lists. */
   nextOpen: FieldSlot | null;
   /** The slots of the members, for a field whose values are objects or lists of them. */
@@ -36,22 +36,22 @@ class FieldSlots {
 
   slotOf(number: number): FieldSlot {
     return (this.#slots[number] ??= {
-      findColumn: undefined,
-      lastRecord: -1,
-      object: -1,
+      column: undefined,
+      lastRecordNumber: -1,
+      lastObject: -1,
       count: 0,
-      listIn: -1,
+      lastListObject: -1,
       items: null,
-      json: '',
+      jsonItems: '',
       nextOpen: null,
       members: null,
     });
   }
 
   /** Returns the column of a field; null if the import has too many columns for it, which rejects each record with the field. */
-  column(slot: FieldSlot, name: string): ValueColumn | null {
+  lookUpColumn(slot: FieldSlot, name: string): ValueColumn | null {
     const column = this.fields?.field(name) ?? null;
-    if (column !== null) slot.findColumn = column;
+    if (column !== null) slot.column = column;
     return column;
   }
 
@@ -59,7 +59,7 @@ class FieldSlots {
   bindFields(fields: ObjectFields): void {
     if (this.fields === fields) return;
     this.fields = fields;
-    for (const slot of this.#slots) if (slot !== undefined) slot.findColumn = undefined;
+    for (const slot of this.#slots) if (slot !== undefined) slot.column = undefined;
   }
 }
 
@@ -72,68 +72,68 @@ export class RecordWriter {
   readonly #names: NameTable;
   readonly #context: RecordContext;
   readonly #fields: ObjectFields;
-  readonly #root: FieldSlots;
-  readonly #text: TextRange = { bytes: new Uint8Array(0), from: 0, to: 0 };
-  #objects = 0;
+  readonly #rootSlots: FieldSlots;
+  readonly #textRange: TextRange = { bytes: new Uint8Array(0), from: 0, to: 0 };
+  #objectCount = 0;
 
   constructor(tree: ElementTree, names: NameTable, fields: ObjectFields, context: RecordContext) {
     this.#tree = tree;
     this.#names = names;
     this.#context = context;
     this.#fields = fields;
-    this.#root = new FieldSlots(fields);
+    this.#rootSlots = new FieldSlots(fields);
   }
 
   /** Appends the record in the tree as row `row`. */
   write(row: number): void {
     this.#fields.row = row;
-    this.#object(0, this.#root, row);
+    this.#writeObject(0, this.#rootSlots, row);
     this.#context.checkFieldCount();
   }
 
-  #object(node: number, slots: FieldSlots, row: number): void {
+  #writeObject(node: number, slots: FieldSlots, row: number): void {
     const tree = this.#tree;
-    const object = ++this.#objects;
+    const objectNumber = ++this.#objectCount;
     for (let child = tree.firstChild(node); child >= 0; child = tree.nextSibling(child)) {
       const slot = slots.slotOf(tree.nameNumberOf(child));
-      slot.count = slot.object === object ? slot.count + 1 : 1;
-      slot.object = object;
+      slot.count = slot.lastObject === objectNumber ? slot.count + 1 : 1;
+      slot.lastObject = objectNumber;
     }
-    let open: FieldSlot | null = null;
+    let openSlot: FieldSlot | null = null;
     for (let child = tree.firstChild(node); child >= 0; child = tree.nextSibling(child)) {
-      const name = tree.nameNumberOf(child);
-      const slot = slots.slotOf(name);
-      if (slot.listIn === object) {
-        this.#item(slot, child);
+      const nameNumber = tree.nameNumberOf(child);
+      const slot = slots.slotOf(nameNumber);
+      if (slot.lastListObject === objectNumber) {
+        this.#writeItem(slot, child);
         continue;
       }
-      const column = slot.findColumn ?? slots.column(slot, this.#names.nameOfNumber(name));
+      const column = slot.column ?? slots.lookUpColumn(slot, this.#names.nameOfNumber(nameNumber));
       if (column === null) continue;
       column.padTo(row);
       this.#countKey(slot, child);
       // A null that occurs once is stored as null, even if other values of the field are lists.
       if (slot.count === 1 && (!column.storesLists || this.#isNull(child))) {
-        this.#value(column, slot, child);
+        this.#writeValue(column, slot, child);
         continue;
       }
-      slot.listIn = object;
-      slot.nextOpen = open;
-      open = slot;
-      slot.json = '';
+      slot.lastListObject = objectNumber;
+      slot.nextOpen = openSlot;
+      openSlot = slot;
+      slot.jsonItems = '';
       slot.items = column.storesJson ? null : column.beginList();
-      this.#item(slot, child);
+      this.#writeItem(slot, child);
     }
-    for (; open !== null; open = open.nextOpen) {
-      const column = open.findColumn!;
-      if (column.storesJson) addUtf8(column, `[${open.json}]`);
-      else if (open.items !== null) column.endList();
+    for (; openSlot !== null; openSlot = openSlot.nextOpen) {
+      const column = openSlot.column!;
+      if (column.storesJson) addUtf8(column, `[${openSlot.jsonItems}]`);
+      else if (openSlot.items !== null) column.endList();
     }
   }
 
   /** Counts a field as a key of the record, once per record. */
   #countKey(slot: FieldSlot, child: number): void {
-    if (slot.lastRecord === this.#context.recordNumber) return;
-    slot.lastRecord = this.#context.recordNumber;
+    if (slot.lastRecordNumber === this.#context.recordNumber) return;
+    slot.lastRecordNumber = this.#context.recordNumber;
     // For an object, its members count as keys; the object itself does not.
     if (this.#tree.firstChild(child) < 0) this.#context.keyCount++;
   }
@@ -153,22 +153,23 @@ export class RecordWriter {
     return this.#tree.firstChild(node) < 0 && !this.#tree.hasText(node);
   }
 
-  #item(slot: FieldSlot, child: number): void {
+  #writeItem(slot: FieldSlot, child: number): void {
     if (slot.items !== null) {
-      this.#value(slot.items, slot, child);
+      this.#writeValue(slot.items, slot, child);
       return;
     }
     this.#countMemberKeys(child, slot);
-    if (slot.findColumn!.storesJson) slot.json += (slot.json === '' ? '' : ',') + this.#json(child);
+    if (slot.column!.storesJson)
+      slot.jsonItems += (slot.jsonItems === '' ? '' : ',') + this.#jsonOf(child);
   }
 
-  #value(column: ValueColumn, slot: FieldSlot, node: number): void {
+  #writeValue(column: ValueColumn, slot: FieldSlot, node: number): void {
     const tree = this.#tree;
     const isObject = tree.firstChild(node) >= 0;
     if (this.#isNull(node)) column.appendNull();
     else if (column.storesJson) {
       this.#countMemberKeys(node, slot);
-      addUtf8(column, this.#json(node));
+      addUtf8(column, this.#jsonOf(node));
     } else if (isObject) {
       const fields = column.beginObject();
       if (fields === null) {
@@ -177,32 +178,32 @@ export class RecordWriter {
       }
       const members = (slot.members ??= new FieldSlots(fields));
       members.bindFields(fields);
-      this.#object(node, members, fields.row);
+      this.#writeObject(node, members, fields.row);
       column.endObject();
     } else {
-      const { bytes, from, to } = tree.readText(node, this.#text);
+      const { bytes, from, to } = tree.readText(node, this.#textRange);
       column.addString(bytes, from, to);
     }
   }
 
   /** Returns a node as JSON text, in which repeated children are lists, too. */
-  #json(node: number): string {
+  #jsonOf(node: number): string {
     const tree = this.#tree;
     let child = tree.firstChild(node);
     if (child < 0) {
       if (!tree.hasText(node)) return 'null';
-      const { bytes, from, to } = tree.readText(node, this.#text);
+      const { bytes, from, to } = tree.readText(node, this.#textRange);
       return JSON.stringify(decoder.decode(bytes.subarray(from, to)));
     }
     const values = new Map<number, string[]>();
     for (; child >= 0; child = tree.nextSibling(child)) {
-      const heldValue = values.get(tree.nameNumberOf(child));
-      const value = this.#json(child);
-      if (heldValue) heldValue.push(value);
+      const otherValues = values.get(tree.nameNumberOf(child));
+      const value = this.#jsonOf(child);
+      if (otherValues) otherValues.push(value);
       else values.set(tree.nameNumberOf(child), [value]);
     }
-    const members = [...values].map(([name, all]) => {
-      const value = all.length === 1 ? all[0]! : `[${all.join(',')}]`;
+    const members = [...values].map(([name, valuesOfName]) => {
+      const value = valuesOfName.length === 1 ? valuesOfName[0]! : `[${valuesOfName.join(',')}]`;
       return `${JSON.stringify(this.#names.nameOfNumber(name))}:${value}`;
     });
     return `{${members.join(',')}}`;

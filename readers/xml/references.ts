@@ -6,7 +6,7 @@ import {
   XmlFault,
 } from './xml-characters.js';
 
-/** Characters of a resolved text; valid until the next call of `ReferenceResolver`. */
+/** The bytes of a resolved text, `text[0..end)`; valid until the next call of `ReferenceResolver`. */
 interface ResolvedText {
   text: Uint8Array;
   end: number;
@@ -26,12 +26,12 @@ const maxReferenceBytes = 64;
 
 /** Resolves references and unifies line ends. The result is never longer than the text. */
 export class ReferenceResolver {
-  readonly #resolved: ResolvedText = { text: new Uint8Array(1024), end: 0 };
+  readonly #resolvedText: ResolvedText = { text: new Uint8Array(1024), end: 0 };
 
   /** Returns the text in `[from, to)`; in the value of an attribute, white space becomes blanks (XML 1.0, section 3.3.3). */
-  resolve(bytes: Uint8Array, from: number, to: number, isValue: boolean): ResolvedText {
-    const madeReference = this.#reserve(to - from);
-    const { text } = madeReference;
+  resolve(bytes: Uint8Array, from: number, to: number, isAttributeValue: boolean): ResolvedText {
+    const resolvedText = this.#reserve(to - from);
+    const { text } = resolvedText;
     let end = 0;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
@@ -39,43 +39,44 @@ export class ReferenceResolver {
         const maxAt = Math.min(to, at + maxReferenceBytes);
         let closeAt = at + 1;
         while (closeAt < maxAt && bytes[closeAt] !== asciiCodes.semicolon) closeAt++;
-        const code = this.#code(bytes, at, closeAt < maxAt ? closeAt : -1);
+        const code = this.#codeOfReference(bytes, at, closeAt < maxAt ? closeAt : -1);
         end = encodeCodePoint(code, text, end);
         at = closeAt;
       } else if (c >= 32) text[end++] = c;
       else if (c === asciiCodes.carriageReturn) {
-        if (bytes[at + 1] !== asciiCodes.lineFeed || at + 1 >= to) text[end++] = isValue ? 32 : 10;
-      } else if (c === asciiCodes.lineFeed || c === asciiCodes.tab) text[end++] = isValue ? 32 : c;
+        if (bytes[at + 1] !== asciiCodes.lineFeed || at + 1 >= to)
+          text[end++] = isAttributeValue ? 32 : 10;
+      } else if (c === asciiCodes.lineFeed || c === asciiCodes.tab)
+        text[end++] = isAttributeValue ? 32 : c;
       else throw forbiddenCharacterFault(at, c);
     }
-    madeReference.end = end;
-    return madeReference;
+    resolvedText.end = end;
+    return resolvedText;
   }
 
   /** Returns the text of a CDATA section with normalised line ends; null when it has no carriage return. */
   normalizeCdata(bytes: Uint8Array, from: number, to: number): ResolvedText | null {
-    let isPlain = true;
+    let hasNoReturn = true;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
       if (c >= 32 || c === asciiCodes.lineFeed || c === asciiCodes.tab) continue;
       if (c !== asciiCodes.carriageReturn) throw forbiddenCharacterFault(at, c);
-      isPlain = false;
+      hasNoReturn = false;
     }
-    if (isPlain) return null;
-    const madeReference = this.#reserve(to - from);
+    if (hasNoReturn) return null;
+    const resolvedText = this.#reserve(to - from);
     let end = 0;
     for (let at = from; at < to; at++) {
       const c = bytes[at]!;
-      if (c !== asciiCodes.carriageReturn) madeReference.text[end++] = c;
-      else if (at + 1 >= to || bytes[at + 1] !== asciiCodes.lineFeed)
-        madeReference.text[end++] = 10;
+      if (c !== asciiCodes.carriageReturn) resolvedText.text[end++] = c;
+      else if (at + 1 >= to || bytes[at + 1] !== asciiCodes.lineFeed) resolvedText.text[end++] = 10;
     }
-    madeReference.end = end;
-    return madeReference;
+    resolvedText.end = end;
+    return resolvedText;
   }
 
   /** Returns the code point for the reference `[at, close]`. */
-  #code(bytes: Uint8Array, at: number, close: number): number {
+  #codeOfReference(bytes: Uint8Array, at: number, close: number): number {
     if (close <= at + 1) throw new XmlFault(at, '"&" begins no reference here: write it as &amp;');
     if (bytes[at + 1] === asciiCodes.hash) return numericReferenceCode(bytes, at, close);
     for (const { name, code } of predefinedEntities)
@@ -90,8 +91,8 @@ export class ReferenceResolver {
   }
 
   #reserve(size: number): ResolvedText {
-    if (this.#resolved.text.length < size) this.#resolved.text = new Uint8Array(size * 2);
-    return this.#resolved;
+    if (this.#resolvedText.text.length < size) this.#resolvedText.text = new Uint8Array(size * 2);
+    return this.#resolvedText;
   }
 }
 
@@ -107,9 +108,9 @@ const codePointLimit = 0x110000;
  */
 function numericReferenceCode(bytes: Uint8Array, at: number, close: number): number {
   const isHex = bytes[at + 2] === 120;
-  const first = at + (isHex ? 3 : 2);
-  let code = first < close ? 0 : -1;
-  for (let i = first; i < close; i++) {
+  const digitsFrom = at + (isHex ? 3 : 2);
+  let code = digitsFrom < close ? 0 : -1;
+  for (let i = digitsFrom; i < close; i++) {
     const c = bytes[i]!;
     const letter = c | 32;
     const digit = c <= 57 ? c - 48 : isHex && letter >= 97 && letter <= 102 ? letter - 87 : -1;

@@ -1,6 +1,6 @@
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 
-/** An error of XML syntax; caught per chunk, so it never leaves the reader. `at` is a position in the chunk's bytes. */
+/** An error of XML syntax; caught per chunk, so it never leaves the reader. `byteOffset` is its position in the chunk. */
 export class XmlFault extends Error {
   readonly byteOffset: number;
   constructor(at: number, message: string) {
@@ -69,11 +69,11 @@ export function isXmlCharacter(code: number): boolean {
 
 /** Returns the first position of `text`, which is ASCII, at or after `at`; -1 if there is none. */
 export function findText(bytes: Uint8Array, text: string, at: number): number {
-  const size = text.length - 1;
-  const last = text.charCodeAt(size);
+  const lastIndex = text.length - 1;
+  const lastCode = text.charCodeAt(lastIndex);
   // Texts between markup are short, so a loop is faster than a native search.
-  for (let i = at + size; i < bytes.length; i++)
-    if (bytes[i] === last && hasTextAt(bytes, text, i - size)) return i - size;
+  for (let i = at + lastIndex; i < bytes.length; i++)
+    if (bytes[i] === lastCode && hasTextAt(bytes, text, i - lastIndex)) return i - lastIndex;
   return -1;
 }
 
@@ -92,12 +92,15 @@ export function countLineEnds(bytes: Uint8Array, from: number, to: number): numb
   const window = scanBuffer();
   for (let at = from; at < to; at += window.textLength) {
     window.loadText(text, at);
-    const found = window.search(lineEndBytes);
-    count += found;
+    const positionCount = window.search(lineEndBytes);
+    count += positionCount;
     // CR LF is one line end, so its CR does not count.
-    for (let i = 0; i < found; i++) {
-      const mark = at + window.positions[i]!;
-      if (bytes[mark] === asciiCodes.carriageReturn && bytes[mark + 1] === asciiCodes.lineFeed)
+    for (let i = 0; i < positionCount; i++) {
+      const lineEndAt = at + window.positions[i]!;
+      if (
+        bytes[lineEndAt] === asciiCodes.carriageReturn &&
+        bytes[lineEndAt + 1] === asciiCodes.lineFeed
+      )
         count--;
     }
   }
@@ -105,13 +108,13 @@ export function countLineEnds(bytes: Uint8Array, from: number, to: number): numb
 }
 
 /**
- * Returns the number of characters before `at` on its line; `before` is the number of characters that precede the bytes on their first
- * line.
+ * Returns the number of characters before `at` on its line; `charactersBefore` is the number of characters that precede the bytes on their
+ * first line.
  */
-export function characterColumn(bytes: Uint8Array, at: number, before: number): number {
+export function characterColumn(bytes: Uint8Array, at: number, charactersBefore: number): number {
   let start = at;
   while (start > 0 && bytes[start - 1] !== 10 && bytes[start - 1] !== 13) start--;
-  let count = start === 0 ? before : 0;
+  let count = start === 0 ? charactersBefore : 0;
   // Continuation bytes of UTF-8 do not count as characters.
   for (let i = start; i < at; i++) if ((bytes[i]! & 0xc0) !== 0x80) count++;
   return count;

@@ -46,14 +46,14 @@ const encodings: Readonly<Record<string, XmlEncoding>> = {
  * fetched.
  */
 export async function readXmlHeader(source: HeaderSource): Promise<XmlHeader> {
-  for (let size = 1 << 16; ; size *= 4) {
-    const { bytes, isWhole } = await source.firstBytes(size);
+  for (let wantedBytes = 1 << 16; ; wantedBytes *= 4) {
+    const { bytes, isWhole } = await source.firstBytes(wantedBytes);
     try {
       return parseXmlHeader(bytes);
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
       // The error may be due to an incomplete header, so more of the file is read.
-      if (!isWhole && size < maxHeaderBytes) continue;
+      if (!isWhole && wantedBytes < maxHeaderBytes) continue;
       const line = countLineEnds(bytes, 0, error.byteOffset) + 1;
       const column = characterColumn(bytes, error.byteOffset, 0) + 1;
       const position = { file: source.name, line, column, byte: error.byteOffset };
@@ -66,7 +66,7 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
   if (bytes.length === 0)
     return { encoding: 'utf-8', root: null, bodyOffset: 0, bodyLine: 0, column: 0 };
   let encoding: XmlEncoding | null = null;
-  let hasType = false;
+  let hasDocumentType = false;
   for (let at = 0; ;) {
     while (isSpace(bytes[at])) at++;
     if (bytes[at] !== asciiCodes.open || bytes[at + 1] === 0) {
@@ -80,7 +80,7 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
       throw new XmlFault(at, 'there is no root element');
     }
     if (bytes[at + 1] === asciiCodes.question) {
-      const isFirst = encoding === null && !hasType;
+      const isFirst = encoding === null && !hasDocumentType;
       const end = constructEnd(bytes, '?>', at, 2);
       // Choice: blanks before the XML declaration are ignored.
       if (isFirst && hasTextAt(bytes, '<?xml', at) && isSpace(bytes[at + 5]))
@@ -90,8 +90,8 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
       at = end;
     } else if (hasTextAt(bytes, '<!--', at)) at = constructEnd(bytes, '-->', at, 4);
     else if (hasTextAt(bytes, '<!DOCTYPE', at)) {
-      if (hasType) throw new XmlFault(at, 'there is a second DOCTYPE');
-      hasType = true;
+      if (hasDocumentType) throw new XmlFault(at, 'there is a second DOCTYPE');
+      hasDocumentType = true;
       at = documentTypeEnd(bytes, at);
     } else if (nameByteClasses[bytes[at + 1]!] === 2) {
       return {
@@ -105,17 +105,20 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
   }
 }
 
-/** Returns the position after the next occurrence of `text`, which ends the construct that begins at `at`. */
-function constructEnd(bytes: Uint8Array, text: string, at: number, size: number): number {
-  const found = findText(bytes, text, at + size);
-  if (found < 0) throw new XmlFault(at, 'what begins here does not end');
-  return found + text.length;
+/**
+ * Returns the position after the next occurrence of `text`, which ends the construct that begins at `at` with `openingBytes` bytes such as
+ * `<!--`.
+ */
+function constructEnd(bytes: Uint8Array, text: string, at: number, openingBytes: number): number {
+  const matchAt = findText(bytes, text, at + openingBytes);
+  if (matchAt < 0) throw new XmlFault(at, 'what begins here does not end');
+  return matchAt + text.length;
 }
 
 function declaredEncoding(bytes: Uint8Array, from: number, to: number): XmlEncoding {
   const text = Buffer.from(bytes.subarray(from, to)).toString('latin1');
-  const namedEncoding = /\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(text);
-  const name = namedEncoding === null ? 'utf-8' : (namedEncoding[1] ?? namedEncoding[2] ?? '');
+  const encodingMatch = /\sencoding\s*=\s*(?:"([^"]*)"|'([^']*)')/.exec(text);
+  const name = encodingMatch === null ? 'utf-8' : (encodingMatch[1] ?? encodingMatch[2] ?? '');
   const encoding = Object.hasOwn(encodings, name.toLowerCase())
     ? encodings[name.toLowerCase()]
     : undefined;
@@ -129,15 +132,15 @@ function declaredEncoding(bytes: Uint8Array, from: number, to: number): XmlEncod
 
 /** Returns the position after the document type that begins at `start`, which may contain quotes, comments and instructions. */
 function documentTypeEnd(bytes: Uint8Array, start: number): number {
-  let isInside = false;
+  let isInSubset = false;
   for (let at = start + 9; at < bytes.length; at++) {
     const c = bytes[at]!;
     if (c === asciiCodes.doubleQuote || c === asciiCodes.singleQuote) {
       at = bytes.indexOf(c, at + 1);
       if (at < 0) break;
-    } else if (c === asciiCodes.openBracket) isInside = true;
-    else if (c === asciiCodes.closeBracket) isInside = false;
-    else if (c === asciiCodes.close && !isInside) return at + 1;
+    } else if (c === asciiCodes.openBracket) isInSubset = true;
+    else if (c === asciiCodes.closeBracket) isInSubset = false;
+    else if (c === asciiCodes.close && !isInSubset) return at + 1;
     else if (hasTextAt(bytes, '<!--', at)) at = constructEnd(bytes, '-->', at, 4) - 1;
     else if (hasTextAt(bytes, '<?', at)) at = constructEnd(bytes, '?>', at, 2) - 1;
   }

@@ -63,7 +63,7 @@ function readKeyText(input: JsonObject, name: string, fallback: string): string 
   throw invalidParamError(name, 'expected a string of at most 100 characters', value);
 }
 
-function invalidParamError(name: string, what: string, value: unknown): Error {
-  const found = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
-  return invalidError('reader_params', `${name}: ${what}, found ${found}`);
+function invalidParamError(name: string, problem: string, value: unknown): Error {
+  const valueText = (JSON.stringify(value) ?? 'nothing').slice(0, 40);
+  return invalidError('reader_params', `${name}: ${problem}, found ${valueText}`);
 }

@@ -30,82 +30,82 @@ export class XmlParser {
   #bytes: Uint8Array = new Uint8Array(0);
   #at = 0;
   readonly #itemDepth: number;
-  readonly #textKey: number;
+  readonly #textKeyNumber: number;
   readonly #references = new ReferenceResolver();
   /** The nodes of the open elements, by depth. */
-  readonly #open = new Int32Array(budgets.xmlDepth + 1);
+  readonly #openNodes = new Int32Array(budgets.xmlDepth + 1);
   #depth = 0;
   /** The last tag in which each attribute key occurred, by the number of the key: finds repeated attributes. */
-  readonly #lastTags: number[] = [];
-  #tag = 0;
-  #hasRoot = false;
+  readonly #lastTagNumbers: number[] = [];
+  #tagNumber = 0;
+  #isRootClosed = false;
 
   constructor(itemDepth: number, textKey: string, attributePrefix: string) {
     this.names = new NameTable(attributePrefix);
     this.#itemDepth = itemDepth;
-    this.#textKey = this.names.numberOfName(textKey);
+    this.#textKeyNumber = this.names.numberOfName(textKey);
   }
 
-  /** Parses a chunk that begins inside of `depth` elements; calls `record` for each record, until `record` returns false. */
-  parseRecords(bytes: Uint8Array, depth: number, record: (start: number) => boolean): void {
+  /** Parses a chunk that begins inside of `depth` elements; calls `handleRecord` for each record, until `handleRecord` returns false. */
+  parseRecords(bytes: Uint8Array, depth: number, handleRecord: (start: number) => boolean): void {
     this.#bytes = bytes;
     this.#depth = depth;
     let recordStart = 0;
     for (this.#at = 0; this.#at < bytes.length;) {
       if (bytes[this.#at] !== asciiCodes.open) {
-        this.#text();
+        this.#readText();
         continue;
       }
       const c = bytes[this.#at + 1];
-      let hasClosed = false;
+      let isElementClosed = false;
       if (c === asciiCodes.slash) {
         this.#at = bytes.indexOf(asciiCodes.close, this.#at) + 1;
         this.#depth--;
-        hasClosed = true;
-      } else if (c === asciiCodes.question) this.#instruction();
-      else if (c === asciiCodes.exclamation) this.#commentOrData();
+        isElementClosed = true;
+      } else if (c === asciiCodes.question) this.#skipInstruction();
+      else if (c === asciiCodes.exclamation) this.#readCommentOrCdata();
       else {
         if (this.#depth === this.#itemDepth) {
           recordStart = this.#at;
           this.recordTree.clear(bytes);
         }
-        hasClosed = this.#openTag();
-        if (!hasClosed) this.#depth++;
+        isElementClosed = this.#readStartTag();
+        if (!isElementClosed) this.#depth++;
       }
-      if (!hasClosed) continue;
-      if (this.#depth >= this.#itemDepth) this.#end(this.#open[this.#depth]!);
-      if (this.#depth === this.#itemDepth && !record(recordStart)) return;
-      this.#hasRoot = this.#depth === 0;
+      if (!isElementClosed) continue;
+      if (this.#depth >= this.#itemDepth) this.#endElement(this.#openNodes[this.#depth]!);
+      if (this.#depth === this.#itemDepth && !handleRecord(recordStart)) return;
+      this.#isRootClosed = this.#depth === 0;
     }
   }
 
   /** Whether the root element has closed. */
   get hasEnded(): boolean {
-    return this.#hasRoot;
+    return this.#isRootClosed;
   }
 
   /** Ends the element of a node. */
-  #end(node: number): void {
+  #endElement(node: number): void {
     const { recordTree } = this;
     recordTree.trimText(node);
     const isObject = recordTree.firstChild(node) >= 0 || this.#depth === this.#itemDepth;
     if (isObject && recordTree.hasText(node))
-      recordTree.moveTextToChild(node, this.#textKey, this.#at);
+      recordTree.moveTextToChild(node, this.#textKeyNumber, this.#at);
   }
 
   /** Reads a start tag with its attributes; returns true if the tag closes its element (`<a/>`). */
-  #openTag(): boolean {
+  #readStartTag(): boolean {
     const { recordTree: tree } = this;
     const bytes = this.#bytes;
     const start = this.#at++;
-    const name = this.#name();
+    const nameNumber = this.#readName();
     const isRecord = this.#depth >= this.#itemDepth;
     // Attributes of elements that enclose the records go into a tree that is discarded.
     if (!isRecord) tree.clear(bytes);
-    const parent = this.#depth > this.#itemDepth ? this.#open[this.#depth - 1]! : -1;
-    const node = tree.addNode(parent, name, start);
-    if (isRecord) this.#open[this.#depth] = node;
-    this.#tag++;
+    const parent = this.#depth > this.#itemDepth ? this.#openNodes[this.#depth - 1]! : -1;
+    const node = tree.addNode(parent, nameNumber, start);
+    if (isRecord) this.#openNodes[this.#depth] = node;
+    this.#tagNumber++;
     for (let count = 0; ; count++) {
       const from = this.#at;
       const c = this.#skipSpace();
@@ -118,23 +118,23 @@ export class XmlParser {
         return true;
       }
       if (this.#at === from)
-        this.#fail(`expected white space, ">" or "/>", found ${this.#shown()}`);
+        this.#fail(`expected white space, ">" or "/>", found ${this.#describeCurrent()}`);
       if (count === budgets.xmlAttributes)
         this.#fail(
           `an element has more than ${count} attributes, the most that one may have: write them as elements within it`,
         );
-      this.#attribute(node);
+      this.#readAttribute(node);
     }
   }
 
-  #attribute(node: number): void {
+  #readAttribute(node: number): void {
     const { recordTree: tree } = this;
     const bytes = this.#bytes;
     const start = this.#at;
-    const name = this.#name();
-    if (this.#lastTags[name] === this.#tag)
+    const nameNumber = this.#readName();
+    if (this.#lastTagNumbers[nameNumber] === this.#tagNumber)
       throw new XmlFault(start, `the attribute ${shortenedNameAt(bytes, start)} is there twice`);
-    this.#lastTags[name] = this.#tag;
+    this.#lastTagNumbers[nameNumber] = this.#tagNumber;
     if (this.#skipSpace() !== asciiCodes.equals)
       this.#fail(`the attribute ${shortenedNameAt(bytes, start)} has no value: expected "="`);
     this.#at++;
@@ -152,7 +152,7 @@ export class XmlParser {
       if (c !== asciiCodes.doubleQuote && c !== asciiCodes.singleQuote) isPlain = false;
       this.#at++;
     }
-    const child = tree.addNode(node, this.names.attributeKeyNumber(name), start);
+    const child = tree.addNode(node, this.names.attributeKeyNumber(nameNumber), start);
     // An empty attribute value is the empty string, not null.
     if (isPlain) tree.addSourceText(child, from, this.#at);
     else {
@@ -163,11 +163,11 @@ export class XmlParser {
   }
 
   /** Reads the text up to the next `<`, with its references resolved, and adds it to the current element. */
-  #text(): void {
+  #readText(): void {
     const bytes = this.#bytes;
     const start = this.#at;
     while (isSpace(bytes[this.#at])) this.#at++;
-    const first = this.#at;
+    const textFrom = this.#at;
     let isPlain = true;
     for (;;) {
       while (textStopBytes[bytes[this.#at]!] === 0) this.#at++;
@@ -178,36 +178,36 @@ export class XmlParser {
       } else isPlain = false;
       this.#at++;
     }
-    const isBlank = first === this.#at;
+    const isBlank = textFrom === this.#at;
     if (!isBlank && this.#depth === 0)
       throw new XmlFault(
-        first,
-        `${describeCharacter(bytes, first)} stands outside of the root element`,
+        textFrom,
+        `${describeCharacter(bytes, textFrom)} stands outside of the root element`,
       );
-    this.#add(start, this.#at, isPlain && !isBlank, isBlank);
+    this.#addText(start, this.#at, isPlain && !isBlank, isBlank);
   }
 
   /** Checks characters, and appends them to the text of the innermost element if it is part of a record. */
-  #add(from: number, to: number, isPlain: boolean, isBlank: boolean): void {
+  #addText(from: number, to: number, isPlain: boolean, isBlank: boolean): void {
     const { recordTree: tree } = this;
     const bytes = this.#bytes;
-    const isRecord = this.#depth > this.#itemDepth;
-    const node = isRecord ? this.#open[this.#depth - 1]! : -1;
+    const isInRecord = this.#depth > this.#itemDepth;
+    const node = isInRecord ? this.#openNodes[this.#depth - 1]! : -1;
     // White space before a text is not part of the text, so it is not added.
-    if (isBlank && (!isRecord || !tree.hasText(node))) return;
+    if (isBlank && (!isInRecord || !tree.hasText(node))) return;
     if (!isPlain) {
       const { text, end } = this.#references.resolve(bytes, from, to, false);
-      if (isRecord) tree.addCopiedText(node, text, 0, end, from);
-    } else if (isRecord) tree.addSourceText(node, from, to);
+      if (isInRecord) tree.addCopiedText(node, text, 0, end, from);
+    } else if (isInRecord) tree.addSourceText(node, from, to);
   }
 
-  #instruction(): void {
+  #skipInstruction(): void {
     if (/^xml$/i.test(shortenedNameAt(this.#bytes, this.#at + 2)))
       this.#fail('the XML declaration must come first');
     this.#at = findText(this.#bytes, '?>', this.#at + 2) + 2;
   }
 
-  #commentOrData(): void {
+  #readCommentOrCdata(): void {
     const bytes = this.#bytes;
     if (hasTextAt(bytes, '<!--', this.#at)) {
       this.#at = findText(bytes, '-->', this.#at + 4) + 3;
@@ -217,23 +217,24 @@ export class XmlParser {
     const to = findText(bytes, ']]>', from);
     if (this.#depth === 0) this.#fail('a CDATA section stands outside of the root element');
     if (this.#depth > this.#itemDepth && to > from) {
-      const data = this.#references.normalizeCdata(bytes, from, to);
-      const node = this.#open[this.#depth - 1]!;
-      if (data === null) this.recordTree.addSourceText(node, from, to);
-      else this.recordTree.addCopiedText(node, data.text, 0, data.end, from);
+      const normalizedText = this.#references.normalizeCdata(bytes, from, to);
+      const node = this.#openNodes[this.#depth - 1]!;
+      if (normalizedText === null) this.recordTree.addSourceText(node, from, to);
+      else this.recordTree.addCopiedText(node, normalizedText.text, 0, normalizedText.end, from);
     }
     this.#at = to + 3;
   }
 
-  #name(): number {
+  #readName(): number {
     const bytes = this.#bytes;
     const from = this.#at;
-    if (nameByteClasses[bytes[from]!] !== 2) this.#fail(`expected a name, found ${this.#shown()}`);
-    let sum = 0;
+    if (nameByteClasses[bytes[from]!] !== 2)
+      this.#fail(`expected a name, found ${this.#describeCurrent()}`);
+    let hash = 0;
     let at = from;
-    for (let c = bytes[at]!; nameByteClasses[c]! > 0; c = bytes[++at]!) sum = (sum * 31 + c) | 0;
+    for (let c = bytes[at]!; nameByteClasses[c]! > 0; c = bytes[++at]!) hash = (hash * 31 + c) | 0;
     this.#at = at;
-    return this.names.numberOfNameBytes(bytes, from, at, sum);
+    return this.names.numberOfNameBytes(bytes, from, at, hash);
   }
 
   #skipSpace(): number | undefined {
@@ -241,7 +242,7 @@ export class XmlParser {
     return this.#bytes[this.#at];
   }
 
-  #shown(): string {
+  #describeCurrent(): string {
     return describeCharacter(this.#bytes, this.#at);
   }
 

@@ -20,6 +20,7 @@ export class XmlSplitter implements Splitter {
   readonly #encoding: string;
   /** The names of the elements that enclose the records and are open at the start of the next bytes. */
   #outerNames: readonly Uint8Array[] = [];
+  /** Number of characters that precede the next bytes on their first line. */
   #column: number;
 
   constructor(itemDepth: number, encoding: string, column: number) {
@@ -29,25 +30,29 @@ export class XmlSplitter implements Splitter {
   }
 
   next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault {
-    const nesting = new ElementStack(bytes, this.#itemDepth, this.#outerNames);
+    const elementStack = new ElementStack(bytes, this.#itemDepth, this.#outerNames);
     try {
-      nesting.scanMarkup(isLast);
-      return this.#cut(
+      elementStack.scanMarkup(isLast);
+      return this.#boundaryAt(
         bytes,
-        isLast ? bytes.length : nesting.lastRecordEnd,
-        nesting.openElementsAtLastRecord,
+        isLast ? bytes.length : elementStack.lastRecordEnd,
+        elementStack.openElementsAtLastRecord,
       );
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
       // The records before the fault are returned first, so that their errors are reported before the fault.
-      if (nesting.lastRecordEnd > 0)
-        return this.#cut(bytes, nesting.lastRecordEnd, nesting.openElementsAtLastRecord);
+      if (elementStack.lastRecordEnd > 0)
+        return this.#boundaryAt(
+          bytes,
+          elementStack.lastRecordEnd,
+          elementStack.openElementsAtLastRecord,
+        );
       const column = this.#columnAt(bytes, error.byteOffset) + 1;
       return { kind: 'fault', at: error.byteOffset, message: `column ${column}: ${error.message}` };
     }
   }
 
-  #cut(bytes: Uint8Array, end: number, outerNames: readonly Uint8Array[]): RecordBoundary {
+  #boundaryAt(bytes: Uint8Array, end: number, outerNames: readonly Uint8Array[]): RecordBoundary {
     const start = { depth: this.#outerNames.length, column: this.#column };
     if (end > 0) {
       this.#outerNames = outerNames;
@@ -75,7 +80,7 @@ class ElementStack {
   readonly #itemDepth: number;
   #outerNames: readonly Uint8Array[];
   /** The positions of the names of the open elements, from the record inwards. */
-  readonly #names = new Int32Array(budgets.xmlDepth);
+  readonly #namePositions = new Int32Array(budgets.xmlDepth);
   #depth: number;
   #isRootClosed = false;
 
@@ -86,35 +91,36 @@ class ElementStack {
     this.#depth = outerNames.length;
   }
 
+  /** Scans the markup in the bytes. Throws XmlFault for markup that is malformed, does not nest or, with `isLast`, does not end. */
   scanMarkup(isLast: boolean): void {
     const bytes = this.#bytes;
     for (let at = 0; ;) {
       while (at < bytes.length && bytes[at] !== asciiCodes.open) at++;
       if (at === bytes.length) break;
-      const end = this.#markup(at);
+      const end = this.#readMarkup(at);
       if (end < 0) {
         if (isLast) throw new XmlFault(at, 'what begins here does not end: the file was cut off');
         return;
       }
       at = end;
     }
-    if (isLast) this.#refuseOpen();
+    if (isLast) this.#refuseOpenElements();
   }
 
   /** Returns the position after the markup that begins with the `<` at `at`; -1 if the markup does not end within the bytes. */
-  #markup(at: number): number {
+  #readMarkup(at: number): number {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
-    if (c === asciiCodes.slash) return this.#closeTag(at);
+    if (c === asciiCodes.slash) return this.#readEndTag(at);
     if (c === asciiCodes.question) return endOfMatch(findText(bytes, '?>', at + 2), 2);
-    if (c !== asciiCodes.exclamation) return c === undefined ? -1 : this.#openTag(at);
+    if (c !== asciiCodes.exclamation) return c === undefined ? -1 : this.#readStartTag(at);
     if (hasTextAt(bytes, '<!--', at)) return endOfMatch(findText(bytes, '-->', at + 4), 3);
     if (hasTextAt(bytes, '<![CDATA[', at)) return endOfMatch(findText(bytes, ']]>', at + 9), 3);
     if (bytes.length - at < 9) return -1;
     throw new XmlFault(at, '"<!" begins neither a comment nor a CDATA section here');
   }
 
-  #openTag(at: number): number {
+  #readStartTag(at: number): number {
     const bytes = this.#bytes;
     if (nameByteClasses[bytes[at + 1]!] !== 2)
       throw new XmlFault(at, '"<" begins no tag here: write it as &lt;');
@@ -127,9 +133,9 @@ class ElementStack {
         at,
         `elements may nest at most ${budgets.xmlDepth} levels deep: flatten what is deeper`,
       );
-    if (bytes[closeAt - 1] === asciiCodes.slash) this.#closed(closeAt + 1);
+    if (bytes[closeAt - 1] === asciiCodes.slash) this.#noteElementEnd(closeAt + 1);
     else {
-      this.#names[this.#depth] = at + 1;
+      this.#namePositions[this.#depth] = at + 1;
       // The outer names are copied: they outlive the bytes.
       if (this.#depth < this.#itemDepth)
         this.#outerNames = [...this.#outerNames, bytes.slice(at + 1, nameEnd(bytes, at + 1))];
@@ -138,30 +144,30 @@ class ElementStack {
     return closeAt + 1;
   }
 
-  #closeTag(at: number): number {
+  #readEndTag(at: number): number {
     const bytes = this.#bytes;
-    const name = at + 2;
-    let end = nameEnd(bytes, name);
-    const to = end;
+    const nameFrom = at + 2;
+    let end = nameEnd(bytes, nameFrom);
+    const nameTo = end;
     while (isSpace(bytes[end])) end++;
     if (end >= bytes.length) return -1;
-    if (bytes[end] !== asciiCodes.close || to === name)
+    if (bytes[end] !== asciiCodes.close || nameTo === nameFrom)
       throw new XmlFault(at, 'this tag is malformed: expected </name>');
     if (this.#depth === 0)
-      throw new XmlFault(at, `</${shortenedNameAt(bytes, name)}> closes nothing`);
-    if (!this.#isOpen(name, to))
+      throw new XmlFault(at, `</${shortenedNameAt(bytes, nameFrom)}> closes nothing`);
+    if (!this.#isInnermostName(nameFrom, nameTo))
       throw new XmlFault(
         at,
-        `</${shortenedNameAt(bytes, name)}> stands where </${this.#innermost()}> should`,
+        `</${shortenedNameAt(bytes, nameFrom)}> stands where </${this.#innermostName()}> should`,
       );
     this.#depth--;
     if (this.#depth < this.#itemDepth) this.#outerNames = this.#outerNames.slice(0, -1);
-    this.#closed(end + 1);
+    this.#noteElementEnd(end + 1);
     return end + 1;
   }
 
   /** Notes that the element at the current depth has ended; `at` is the position after its last tag. */
-  #closed(at: number): void {
+  #noteElementEnd(at: number): void {
     if (this.#depth === 0) this.#isRootClosed = true;
     else if (this.#depth === this.#itemDepth) {
       this.lastRecordEnd = at;
@@ -170,33 +176,33 @@ class ElementStack {
   }
 
   /** Returns whether the innermost open element has the name in `[from, to)`. */
-  #isOpen(from: number, to: number): boolean {
+  #isInnermostName(from: number, to: number): boolean {
     const level = this.#depth - 1;
     const bytes = level < this.#itemDepth ? this.#outerNames[level]! : this.#bytes;
-    let at = level < this.#itemDepth ? 0 : this.#names[level]!;
+    let at = level < this.#itemDepth ? 0 : this.#namePositions[level]!;
     for (let i = from; i < to; i++) if (bytes[at++] !== this.#bytes[i]) return false;
     return at >= bytes.length || nameByteClasses[bytes[at]!] === 0;
   }
 
-  #innermost(): string {
+  #innermostName(): string {
     const level = this.#depth - 1;
     if (level < this.#itemDepth) return shortenedNameAt(this.#outerNames[level]!, 0);
-    return shortenedNameAt(this.#bytes, this.#names[level]!);
+    return shortenedNameAt(this.#bytes, this.#namePositions[level]!);
   }
 
-  #refuseOpen(): void {
+  #refuseOpenElements(): void {
     if (this.#depth === 0) return;
-    const name = this.#innermost();
+    const name = this.#innermostName();
     const isOuter = this.#depth <= this.#itemDepth;
     if (isOuter)
       throw new XmlFault(this.#bytes.length, `the file ends before </${name}>: it was cut off`);
-    const at = this.#names[this.#depth - 1]! - 1;
+    const at = this.#namePositions[this.#depth - 1]! - 1;
     throw new XmlFault(at, `the element <${name}> that is opened here is not closed`);
   }
 }
 
-function endOfMatch(found: number, size: number): number {
-  return found < 0 ? -1 : found + size;
+function endOfMatch(matchAt: number, size: number): number {
+  return matchAt < 0 ? -1 : matchAt + size;
 }
 
 function nameEnd(bytes: Uint8Array, at: number): number {
