@@ -91,12 +91,12 @@ export async function createApp(services: AppServices): Promise<App> {
     async listen(port, host) {
       await nest.listen(port, host);
       const address = nest.getHttpServer().address() as AddressInfo;
-      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      const hostInUrl = address.family === 'IPv6' ? `[${address.address}]` : address.address;
       // The log contains the address only at the levels `info` and `debug`; the command line reports it in any case.
       if (['info', 'debug'].includes(context.config.log)) {
         log(formatLogLine('listening', { host: address.address, port: address.port }));
       }
-      return { url: `http://${name}:${address.port}`, port: address.port };
+      return { url: `http://${hostInUrl}:${address.port}`, port: address.port };
     },
     async post(userId, path, body) {
       await adapter.getInstance<FastifyInstance>().ready();
@@ -111,12 +111,12 @@ const knownRequestKeys = new KnownKeys(operations, schemas);
 
 /** Returns the public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
 function publicUrlOf({ publicUrl }: AppServices['config']): string | null {
-  const first = publicUrl === null ? '' : (new URL(publicUrl).pathname.split('/')[1] ?? '');
+  const firstSegment = publicUrl === null ? '' : (new URL(publicUrl).pathname.split('/')[1] ?? '');
   const interfacePrefixes = Object.values(operations).flatMap(({ paths }) =>
     paths.map((p) => p.split('/')[1]),
   );
-  if (first === '' || !interfacePrefixes.includes(first)) return publicUrl;
-  throw new AppError('invalid', `--public-url: a path below /${first} is one of the interface itself; choose another prefix`); // prettier-ignore
+  if (firstSegment === '' || !interfacePrefixes.includes(firstSegment)) return publicUrl;
+  throw new AppError('invalid', `--public-url: a path below /${firstSegment} is one of the interface itself; choose another prefix`); // prettier-ignore
 }
 
 /** Returns the methods that a path serves, read from the table of operations, because the router matches path and method only together. */

@@ -75,14 +75,14 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     closers.push(() => scheduler.close());
     const { multipartMb, connectionsPerAddress } = config;
     const limits = { ...multipartLimits(multipartMb), connectionsPerAddress };
-    const context = { catalog, store, queryEngine, scheduler, data, config, signingKey, limits };
-    const app = await createApp(context);
+    const services = { catalog, store, queryEngine, scheduler, data, config, signingKey, limits };
+    const app = await createApp(services);
     closers.push(() => app.close());
     await scheduler.start();
     await memoryStarted;
     const warming = new AbortController();
     const warmedUp = warmCaches(
-      { ...context, app },
+      { ...services, app },
       hotColumns.recentDatasets,
       warming.signal,
       report,

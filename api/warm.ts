@@ -18,10 +18,10 @@ import {
 } from '../scheduler/jobs/visible-data.js';
 
 /*
- * A server that starts has no column in memory and has compiled no code of a query. Before anybody asks, and while nobody does, it reads
- * the first page of the datasets that were used last. For the first of them, it sends itself requests (`internal-requests.ts`) and searches for
- * words of the first page, so that the code of requests, of word searches and of records that lie apart is compiled. Then it reads the
- * footers of the files, and for each column that queries used, the smallest first, it loads it and looks a value of it up.
+ * A server that starts has no column in memory and has compiled no code of a query. Before it listens, and later while no request runs, it
+ * reads the first page of the datasets that were used last. For the first of them, it sends itself requests (`internal-requests.ts`) and
+ * searches for words of the first page, so that the code of requests, of word searches and of records that lie apart is compiled. Then it
+ * reads the footers of the files, loads each column that queries used, the smallest first, and looks up a value in it.
  */
 
 interface WarmingContext {
@@ -43,55 +43,56 @@ export async function warmCaches(
 ): Promise<void> {
   const forEachDataset = async (work: (dataset: HotDataset) => Promise<void>): Promise<void> => {
     const existingIds = new Set((await catalog.datasets.logVersions()).filter(({ logVersion }) => logVersion >= 0).map(({ id }) => id)); // prettier-ignore
-    const newest = [...existingIds].slice(-1).map((dataset) => ({ dataset, fields: [] }));
-    for (const one of hot.length > 0 ? hot : newest) {
+    const newestDatasets = [...existingIds].slice(-1).map((id) => ({ dataset: id, fields: [] }));
+    for (const hotDataset of hot.length > 0 ? hot : newestDatasets) {
       if (signal.aborted) return;
-      const dataset = existingIds.has(one.dataset) && (await catalog.datasets.get(one.dataset));
+      const dataset =
+        existingIds.has(hotDataset.dataset) && (await catalog.datasets.get(hotDataset.dataset));
       if (!dataset || archivedProblem(dataset) !== undefined) continue;
       try {
-        await work(one);
+        await work(hotDataset);
       } catch (error) {
         const isExpected =
           error instanceof AppError && ['canceled', 'not-found'].includes(error.code);
-        if (!isExpected) report(`dataset ${one.dataset} was not warmed: ${String(error)}`);
+        if (!isExpected) report(`dataset ${hotDataset.dataset} was not warmed: ${String(error)}`);
       }
     }
   };
   // Reads for warming do not count as use of columns.
-  const engine = { ...queryEngine, hot: undefined };
+  const uncountedEngine = { ...queryEngine, hot: undefined };
   const options = { signal, timeoutMs: warmingTimeoutMs, isIdle: true };
   const ask = (
     { snapshot, fields }: VisibleDatasetVersion,
     body: object,
   ): ReturnType<typeof runQuery> =>
-    runQuery(engine, snapshot, fields, parseQuery(body, fields), options);
+    runQuery(uncountedEngine, snapshot, fields, parseQuery(body, fields), options);
   let isRehearsed = false;
-  await forEachDataset(async ({ dataset }) => {
-    const data = await loadVisibleVersion(catalog, store, dataset);
-    const { results } = await ask(data, { limit: 100 });
-    const object = await catalog.objects.get(dataset);
+  await forEachDataset(async ({ dataset: datasetId }) => {
+    const visibleVersion = await loadVisibleVersion(catalog, store, datasetId);
+    const { results } = await ask(visibleVersion, { limit: 100 });
+    const object = await catalog.objects.get(datasetId);
     const vault = object && (await catalog.vaults.get(object.vaultId));
     if (isRehearsed || vault === undefined) return;
     isRehearsed = true;
-    const path = `/v2/datasets/${dataset}/data`;
+    const path = `/v2/datasets/${datasetId}/data`;
     for (let i = 0; i < rehearsalCount && !signal.aborted; i++)
       await app.post(vault.userId, path, { limit: i % 4 === 0 ? 100 : 0 });
     const firstRecords = JSON.parse(results) as readonly ObjectMembers[];
-    const searchesEnd = performance.now() + maxSearchesMs;
-    for (const [field, word] of repeatedWords(firstRecords, data.fields)) {
-      await ask(data, { filters: [[`${field}__contains`, word]], limit: 100 });
-      if (signal.aborted || performance.now() > searchesEnd) break;
+    const searchDeadline = performance.now() + maxSearchesMs;
+    for (const [field, word] of repeatedWords(firstRecords, visibleVersion.fields)) {
+      await ask(visibleVersion, { filters: [[`${field}__contains`, word]], limit: 100 });
+      if (signal.aborted || performance.now() > searchDeadline) break;
     }
   });
-  await forEachDataset(async ({ dataset, fields: names }) => {
-    const data = await loadVisibleVersion(catalog, store, dataset);
-    const { snapshot } = data;
+  await forEachDataset(async ({ dataset: datasetId, fields: names }) => {
+    const visibleVersion = await loadVisibleVersion(catalog, store, datasetId);
+    const { snapshot } = visibleVersion;
     const { memory } = queryEngine;
-    const index = indexFields(data.fields);
+    const index = indexFields(visibleVersion.fields);
     const fields = names.toReversed().flatMap((name) => index.find(name) ?? []);
     const refs = fields.map(fieldRef);
     const bytes = (await memory?.open(snapshot, refs, options)) ?? refs.map(() => 0);
-    const { results } = await ask(data, { limit: 1 });
+    const { results } = await ask(visibleVersion, { limit: 1 });
     const [record] = JSON.parse(results) as readonly unknown[];
     let lookups = 0;
     for (const batch of columnBatches(bytes)) {
@@ -102,7 +103,7 @@ export async function warmCaches(
         const isShort =
           typeof value === 'number' || (typeof value === 'string' && value.length < 200);
         if (isShort && lookups++ < maxLookupFields)
-          await ask(data, { filters: [[name, value]], limit: 1 });
+          await ask(visibleVersion, { filters: [[name, value]], limit: 1 });
       }
     }
   });
@@ -123,8 +124,8 @@ function repeatedWords(
       for (const record of records)
         for (const word of new Set(JSON.stringify(memberOf(record, name) ?? '').match(wordPattern)))
           counts.set(word, (counts.get(word) ?? 0) + 1);
-      const repeated = [...counts].filter(([, count]) => count > 1);
-      return repeated.sort(([, a], [, b]) => a - b).map(([word]) => [name, word] as const);
+      const repeatedEntries = [...counts].filter(([, count]) => count > 1);
+      return repeatedEntries.sort(([, a], [, b]) => a - b).map(([word]) => [name, word] as const);
     });
   return Array.from({ length: maxWordsPerField }, (_, i) =>
     wordsOfFields.flatMap((words) => words.slice(i, i + 1)),
@@ -137,15 +138,15 @@ function repeatedWords(
  */
 function* columnBatches(bytes: readonly number[]): Generator<readonly number[]> {
   let batch: number[] = [];
-  let sum = 0;
+  let batchBytes = 0;
   for (const at of [...bytes.keys()].sort((a, b) => bytes[a]! - bytes[b]!)) {
-    if (batch.length > 0 && sum + bytes[at]! > maxBatchBytes) {
+    if (batch.length > 0 && batchBytes + bytes[at]! > maxBatchBytes) {
       yield batch;
       batch = [];
-      sum = 0;
+      batchBytes = 0;
     }
     batch.push(at);
-    sum += bytes[at]!;
+    batchBytes += bytes[at]!;
   }
   if (batch.length > 0) yield batch;
 }

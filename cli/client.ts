@@ -91,7 +91,7 @@ function reachableUrl(origin: string, url: string): string {
   return origin + path + search;
 }
 
-/** Returns the error of a connection that has failed, which names the address of the server, or that of the file being uploaded. */
+/** Returns the error for a request without an answer: it names the address of the server, or why the file to upload cannot be read. */
 function connectionError(origin: string, error: unknown): AppError {
   const { cause } = error as { readonly cause?: { readonly code?: string } };
   if (cause instanceof AppError) return cause; // the file cannot be read

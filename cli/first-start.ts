@@ -31,14 +31,14 @@ export async function prepareFirstStart(
   config: Config,
 ): Promise<PreparedStart> {
   return catalog.transaction(async (tx) => {
-    const [known] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
-    if (known) {
-      const personalVault = await tx.vaults.personal(known.id);
-      if (!personalVault) throw new AppError('damaged', `${known.email} has no personal vault`);
-      const vault = await tx.vaults.byName(known.accountId, exampleVaultName);
+    const [firstUser] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
+    if (firstUser) {
+      const personalVault = await tx.vaults.personal(firstUser.id);
+      if (!personalVault) throw new AppError('damaged', `${firstUser.email} has no personal vault`);
+      const vault = await tx.vaults.byName(firstUser.accountId, exampleVaultName);
       const isPending = vault?.metadata['example'] === 'pending';
       return {
-        user: known,
+        user: firstUser,
         personalVault,
         firstSecret: null,
         exampleVault: isPending && config.examples ? vault : null,

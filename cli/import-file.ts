@@ -40,7 +40,7 @@ const rootFolder: Folder = { path: '/', id: null };
 interface ImportedFile {
   readonly datasetId: number;
   readonly fullPath: string;
-  readonly records: number;
+  readonly recordCount: number;
   readonly wasImportedBefore: boolean;
 }
 
@@ -74,8 +74,8 @@ export async function importFile(
         commit_mode: 'append',
       }));
     const wasImportedBefore = job['status'] === 'completed';
-    const records = await followTask(client, job, basename(path), terminal);
-    return { datasetId: dataset.id, fullPath: dataset.fullPath, records, wasImportedBefore };
+    const recordCount = await followTask(client, job, basename(path), terminal);
+    return { datasetId: dataset.id, fullPath: dataset.fullPath, recordCount, wasImportedBefore };
   } finally {
     await file.close();
   }
@@ -168,9 +168,9 @@ async function findOrCreateDataset(
   if (existingDataset) {
     const importsPath = `/v2/datasets/${resourceId(existingDataset)}/imports`;
     const jobs = await fetchListItems(client, importsPath);
-    const notFailed = ['pending', 'queued', 'running', 'completed'];
+    const reusableStatuses = ['pending', 'queued', 'running', 'completed'];
     const job = jobs.find(
-      (one) => one['object_id'] === objectId && notFailed.includes(String(one['status'])),
+      (one) => one['object_id'] === objectId && reusableStatuses.includes(String(one['status'])),
     );
     const isEmpty = jobs.length === 0; // empty if an earlier run was interrupted before it created the import
     if (job || isEmpty || appends)
@@ -202,13 +202,13 @@ async function followTask(
 ): Promise<number> {
   for (let state = job; ; state = await client.get(`/v2/dataset_imports/${resourceId(job)}`)) {
     const { progress } = (state['metadata'] ?? {}) as { progress?: Record<string, unknown> };
-    const records = Number(progress?.['processed_records'] ?? 0);
+    const recordCount = Number(progress?.['processed_records'] ?? 0);
     const perSecond = Number(progress?.['records_per_second'] ?? 0);
     const percent = (progress?.['percent'] ?? null) as number | null;
     switch (state['status']) {
       case 'completed':
         terminal.progress('');
-        return records;
+        return recordCount;
       case 'failed':
       case 'canceled':
         terminal.progress('');
@@ -217,11 +217,11 @@ async function followTask(
           String(state['error_message'] ?? `the import was ${state['status']}`),
         );
       default:
-        terminal.progress(progressLine({ title, percent, records, perSecond }), {
+        terminal.progress(progressLine({ title, percent, records: recordCount, perSecond }), {
           event: 'importing',
           file: title,
           percent,
-          records,
+          records: recordCount,
           records_per_second: perSecond,
         });
         await pause(pollMs);
@@ -250,8 +250,8 @@ function resourceId(resource: Answer): number {
 }
 
 /** Returns the line that reports a successful import. */
-export function importedLine({ fullPath, records, wasImportedBefore }: ImportedFile): string {
+export function importedLine({ fullPath, recordCount, wasImportedBefore }: ImportedFile): string {
   return wasImportedBefore
-    ? `${fullPath} was imported before (${groupDigits(records)} records)`
-    : `${fullPath}: ${groupDigits(records)} records imported`;
+    ? `${fullPath} was imported before (${groupDigits(recordCount)} records)`
+    : `${fullPath}: ${groupDigits(recordCount)} records imported`;
 }

@@ -11,17 +11,22 @@ export async function main(
   env: Readonly<Record<string, string | undefined>>,
   terminal: Terminal,
 ): Promise<number> {
-  const [first] = argv;
-  if (first === undefined || first === '--help' || first === '-h' || first === 'help') {
+  const [firstWord] = argv;
+  if (
+    firstWord === undefined ||
+    firstWord === '--help' ||
+    firstWord === '-h' ||
+    firstWord === 'help'
+  ) {
     terminal.out(overviewText());
     return 0;
   }
-  const found = findCommand(argv);
-  if (!found) {
+  const selectedCommand = findCommand(argv);
+  if (!selectedCommand) {
     terminal.note(unknownCommandText(argv));
     return 2;
   }
-  const { command, args } = found;
+  const { command, args } = selectedCommand;
   if (args.includes('--help') || args.includes('-h')) {
     terminal.out(await helpText(command));
     return 0;
@@ -55,33 +60,36 @@ function findCommand(
 /** Returns the message for an unknown command, with a suggestion or the commands of its group. */
 function unknownCommandText(argv: readonly string[]): string {
   const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
-  const names = commands.map(({ name }) => name);
-  const inGroup = names.filter((name) => name.startsWith(`${words[0]} `));
-  if (inGroup.length > 0) {
-    const hint = suggestWord(words.join(' '), inGroup);
-    return `strandlake: unknown command "${words.join(' ')}"; ${hint ? `did you mean "${hint}"?` : `commands: ${inGroup.join(', ')}`}`;
+  const commandNames = commands.map(({ name }) => name);
+  const commandsOfGroup = commandNames.filter((name) => name.startsWith(`${words[0]} `));
+  if (commandsOfGroup.length > 0) {
+    const suggestion = suggestWord(words.join(' '), commandsOfGroup);
+    return `strandlake: unknown command "${words.join(' ')}"; ${suggestion ? `did you mean "${suggestion}"?` : `commands: ${commandsOfGroup.join(', ')}`}`;
   }
-  const hint = suggestWord(words.join(' '), names) ?? suggestWord(words[0] ?? '', names);
-  return `strandlake: unknown command "${words[0] ?? argv[0]}"; ${hint ? `did you mean "${hint}"?` : '--help lists them'}`;
+  const suggestion =
+    suggestWord(words.join(' '), commandNames) ?? suggestWord(words[0] ?? '', commandNames);
+  return `strandlake: unknown command "${words[0] ?? argv[0]}"; ${suggestion ? `did you mean "${suggestion}"?` : '--help lists them'}`;
 }
 
 function overviewText(): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const list = commands.map(({ name, help }) => `  ${name.padEnd(width)}  ${help}`).join('\n');
-  return `Usage: strandlake <command> [--help]\n\n${list}\n\nSettings of serve, each by flag or environment:\n${settingsHelp()}`;
+  const nameWidth = Math.max(...commands.map(({ name }) => name.length));
+  const commandList = commands
+    .map(({ name, help }) => `  ${name.padEnd(nameWidth)}  ${help}`)
+    .join('\n');
+  return `Usage: strandlake <command> [--help]\n\n${commandList}\n\nSettings of serve, each by flag or environment:\n${settingsHelp()}`;
 }
 
 async function helpText({ usage, help, details }: Command): Promise<string> {
-  const texts = [`Usage: strandlake ${usage}`, help, ...(details ? [await details()] : [])];
-  return texts.join('\n\n');
+  const paragraphs = [`Usage: strandlake ${usage}`, help, ...(details ? [await details()] : [])];
+  return paragraphs.join('\n\n');
 }
 
 /** Returns the known word with the smallest edit distance to a mistyped one; undefined if none is close. */
-function suggestWord(word: string, known: readonly string[]): string | undefined {
-  const [best] = known
+function suggestWord(word: string, knownWords: readonly string[]): string | undefined {
+  const [closestWord] = knownWords
     .map((name) => ({ name, steps: editDistance(word, name) }))
     .sort((a, b) => a.steps - b.steps);
-  return best && best.steps <= Math.max(2, Math.floor(best.name.length / 3))
-    ? best.name
+  return closestWord && closestWord.steps <= Math.max(2, Math.floor(closestWord.name.length / 3))
+    ? closestWord.name
     : undefined;
 }

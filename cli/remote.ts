@@ -38,12 +38,12 @@ interface ServerFlags {
  * Returns a client of the server that the flags, the environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order.
  */
 export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
-  const loginSaved = await readSavedLogin(env);
-  const origin = originOf(flags.url ?? env[urlVariable] ?? loginSaved?.origin);
+  const savedLogin = await readSavedLogin(env);
+  const origin = originOf(flags.url ?? env[urlVariable] ?? savedLogin?.origin);
   if (origin === undefined) {
     throw new AppError('not-found', 'no server is known; log in first: strandlake login <url>');
   }
-  const savedToken = loginSaved?.origin === origin ? loginSaved.token : undefined;
+  const savedToken = savedLogin?.origin === origin ? savedLogin.token : undefined;
   const token = flags.token ?? env['STRANDLAKE_TOKEN'] ?? savedToken;
   if (token === undefined) {
     throw new AppError(
@@ -69,8 +69,8 @@ export async function connectUnlessFolder(
   }
   if (namesServer) return connectClient(flags, env);
   if (flags.data !== undefined || env['STRANDLAKE_DATA'] !== undefined) return undefined;
-  const isKnown = env[urlVariable] !== undefined || (await readSavedLogin(env)) !== undefined;
-  return isKnown ? connectClient(flags, env) : undefined;
+  const isServerKnown = env[urlVariable] !== undefined || (await readSavedLogin(env)) !== undefined;
+  return isServerKnown ? connectClient(flags, env) : undefined;
 }
 
 /** Returns the base address of a server, with `http://` by default and perhaps with a path prefix; undefined for no text. */
@@ -117,11 +117,11 @@ export async function resolveLocation(client: Client, fullPath: string): Promise
   if (vault === undefined) {
     throw new AppError('not-found', `there is no vault for ${fullPath}; strandlake ls lists them`);
   }
-  const inVault = text.slice(text.search(/(?<=:|^~)\/|$/));
+  const pathInVault = text.slice(text.search(/(?<=:|^~)\/|$/));
   return resolveLocationInVault(
     client,
     Number(vault['id']),
-    `/${inVault.split('/').filter(Boolean).join('/')}`,
+    `/${pathInVault.split('/').filter(Boolean).join('/')}`,
   );
 }
 
@@ -164,13 +164,13 @@ export async function resolveFolder(
   if (path === '/') return null;
   if (object?.['object_type'] === 'folder') return Number(object['id']);
   if (object !== undefined) throw new AppError('conflict', `${path} is no folder`);
-  let parent: number | null = null;
-  const names = path.split('/').filter(Boolean);
-  for (const [i, filename] of names.entries()) {
+  let parentId: number | null = null;
+  const folderNames = path.split('/').filter(Boolean);
+  for (const [i, filename] of folderNames.entries()) {
     const knownFolder = await resolveLocationInVault(
       client,
       vaultId,
-      `/${names.slice(0, i + 1).join('/')}`,
+      `/${folderNames.slice(0, i + 1).join('/')}`,
     );
     const folder: Answer =
       knownFolder.object ??
@@ -178,11 +178,11 @@ export async function resolveFolder(
         vault_id: vaultId,
         object_type: 'folder',
         filename,
-        parent_object_id: parent,
+        parent_object_id: parentId,
       }));
-    parent = Number(folder['id']);
+    parentId = Number(folder['id']);
   }
-  return parent;
+  return parentId;
 }
 
 const pageSize = 500;
@@ -191,13 +191,13 @@ const pageSize = 500;
 export async function fetchListItems(
   client: Client,
   path: string,
-  most = Infinity,
+  maxRows = Infinity,
 ): Promise<readonly Answer[]> {
   const rows: Answer[] = [];
-  const joint = path.includes('?') ? '&' : '?';
-  while (rows.length < most) {
-    const limit = Math.min(pageSize, most - rows.length);
-    const page = await client.get(`${path}${joint}limit=${limit}&offset=${rows.length}`);
+  const separator = path.includes('?') ? '&' : '?';
+  while (rows.length < maxRows) {
+    const limit = Math.min(pageSize, maxRows - rows.length);
+    const page = await client.get(`${path}${separator}limit=${limit}&offset=${rows.length}`);
     const data = (page['data'] ?? []) as readonly Answer[];
     rows.push(...data);
     if (data.length < limit) break;
@@ -206,7 +206,7 @@ export async function fetchListItems(
 }
 
 /** Prints one result: as columns if a person reads it at a terminal, else as a JSON line with the same keys. */
-export function showRows(
+export function showRow(
   terminal: Terminal,
   row: Readonly<Record<string, string | number | null>>,
 ): void {

@@ -39,11 +39,11 @@ export function openTerminal(
   now: () => number = () => performance.now(),
 ): Terminal {
   const drawsProgress = notes.isTTY === true;
-  let drawn = '';
+  let drawnText = '';
   let writtenAt = -Infinity;
   const erase = (): void => {
-    if (drawn !== '') notes.write('\r\x1b[2K');
-    drawn = '';
+    if (drawnText !== '') notes.write('\r\x1b[2K');
+    drawnText = '';
   };
   return {
     isTerminal: out.isTTY === true,
@@ -58,23 +58,27 @@ export function openTerminal(
     },
     async secret(question) {
       erase();
-      const asks = process.stdin.isTTY;
-      if (asks) notes.write(question);
+      const isInteractive = process.stdin.isTTY;
+      if (isInteractive) notes.write(question);
       const mutedOutput = new Writable({ write: (_text, _encoding, done) => done() });
-      const lines = createInterface({ input: process.stdin, output: mutedOutput, terminal: asks });
+      const lines = createInterface({
+        input: process.stdin,
+        output: mutedOutput,
+        terminal: isInteractive,
+      });
       try {
         for await (const line of lines) return line;
         return '';
       } finally {
         lines.close();
-        if (asks) notes.write('\n');
+        if (isInteractive) notes.write('\n');
       }
     },
     progress(text) {
       if (drawsProgress) {
         erase();
-        drawn = printableText(text).slice(0, (notes.columns || 80) - 1);
-        notes.write(drawn);
+        drawnText = printableText(text).slice(0, (notes.columns || 80) - 1);
+        notes.write(drawnText);
       } else if (text !== '' && now() - writtenAt >= progressIntervalMs) {
         writtenAt = now();
         notes.write(`${printableText(text)}\n`);

@@ -6,27 +6,27 @@ export function exampleRequests(origin: string, token: string, datasetId: number
     ['info.CLNSIG', 'Pathogenic'],
     ['info.GENEINFO__prefix', 'BRCA2:'],
   ];
-  const dataset = `/v2/datasets/${datasetId}/data`;
-  const exported = `~/${exampleFilename('brca2')}`;
+  const dataPath = `/v2/datasets/${datasetId}/data`;
+  const exportPath = `~/${exampleFilename('brca2')}`;
   const requests = [
     {
       title: 'Pathogenic variants in BRCA2:',
-      path: dataset,
+      path: dataPath,
       body: { filters, fields: ['variant', 'info.CLNDN'], limit: 3 },
     },
     {
       title: 'How often each clinical significance occurs:',
-      path: dataset,
+      path: dataPath,
       body: { limit: 0, facets: { 'info.CLNSIG': { limit: 5 } } },
     },
     {
-      title: `Export the pathogenic ones into your vault, as ${exported}:`,
+      title: `Export the pathogenic ones into your vault, as ${exportPath}:`,
       path: '/v2/dataset_exports',
       body: {
         dataset_id: datasetId,
         format: defaultFormat,
         params: { filters },
-        target_full_path: exported,
+        target_full_path: exportPath,
       },
     },
   ];

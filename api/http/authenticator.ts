@@ -42,16 +42,16 @@ export class Authenticator {
     const query = request.query as Record<string, unknown>;
     const secret = secretOf(request.headers.authorization, query['access_token']);
     if (secret === undefined) return undefined;
-    const found = await this.#find(secret);
-    if (!found) {
+    const authentication = await this.#authenticateSecret(secret);
+    if (!authentication) {
       // Only wrong secrets are counted, and they never cause a right one to be refused: many users may share one address, and a secret of
       // 30 random characters cannot be guessed at any rate (threat A9).
       throwIfOverLimit(this.#failures.acquire(request.clientAddress));
       throw unauthenticatedError('wrong');
     }
-    throwIfOverLimit(this.#requests.acquire(`token ${found.tokenId}`));
-    request.caller = found.caller;
-    return found.caller;
+    throwIfOverLimit(this.#requests.acquire(`token ${authentication.tokenId}`));
+    request.caller = authentication.caller;
+    return authentication.caller;
   }
 
   /** Counts a wrong secret other than a token, such as the code of an invitation; throws 429 beyond the limit for the client's address. */
@@ -64,7 +64,7 @@ export class Authenticator {
     throwIfOverLimit(this.#requests.acquire(request.clientAddress));
   }
 
-  async #find(
+  async #authenticateSecret(
     secret: string,
   ): Promise<{ readonly caller: Caller; readonly tokenId: number } | undefined> {
     const { catalog, signingKey } = this.context;

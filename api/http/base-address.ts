@@ -26,14 +26,14 @@ export interface AddressOptions {
 export function createAddressReader(
   options: AddressOptions,
 ): (request: IncomingMessage) => RequestAddress {
-  const forwarded = createForwardedReader(options.trustProxies);
+  const readForwarded = createForwardedReader(options.trustProxies);
   const publicUrl = options.publicUrl === null ? undefined : new URL(options.publicUrl);
   const fixedPrefix = publicUrl?.pathname.replace(/\/$/, '') ?? '';
   return (request) => {
     const { headers, socket } = request;
-    const forwardedParts = forwarded(request);
-    const client = forwardedParts.client ?? socket.remoteAddress ?? '';
-    const host = forwardedParts.host ?? parseHost(headers.host);
+    const forwardedAddress = readForwarded(request);
+    const client = forwardedAddress.client ?? socket.remoteAddress ?? '';
+    const host = forwardedAddress.host ?? parseHost(headers.host);
     if (publicUrl !== undefined) {
       const name = isSubdomain(host, publicUrl.hostname) ? hostnameOf(host) : publicUrl.hostname;
       const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
@@ -41,10 +41,10 @@ export function createAddressReader(
       return { client, base, prefix: fixedPrefix };
     }
     const socketAddress = `${socket.localAddress ?? 'localhost'}:${socket.localPort ?? 80}`;
-    const prefix = forwardedParts.prefix ?? '';
+    const prefix = forwardedAddress.prefix ?? '';
     return {
       client,
-      base: `${forwardedParts.proto ?? 'http'}://${host ?? socketAddress}${prefix}`,
+      base: `${forwardedAddress.proto ?? 'http'}://${host ?? socketAddress}${prefix}`,
       prefix,
     };
   };

@@ -79,12 +79,12 @@ async function readBody(
     return undefined;
   }
   const url = request.raw.url ?? '';
-  const isStranger = credentialPathPattern.test(url);
+  const isCredentialRequest = credentialPathPattern.test(url);
   // The caller is authenticated before the body is read, because a client without credentials must not make the server buffer 64 MB.
-  const caller = isStranger ? undefined : await admit(request);
+  const caller = isCredentialRequest ? undefined : await admit(request);
   refuseContentEncoding(request.headers['content-encoding']);
   const isAnonymous = caller === undefined && isAnonymousAllowed(url);
-  const limit = isStranger
+  const limit = isCredentialRequest
     ? credentialBodyLimit
     : isAnonymous
       ? anonymousBodyLimit
@@ -113,10 +113,10 @@ export function jsonTextOf(request: FastifyRequest): string {
 /** Returns the value of a body; an empty body is `{}` (R sends zero bytes with a JSON content type, contract 1.2). */
 export function parseBody(bytes: Buffer, type = ''): unknown {
   if (isBlank(bytes)) return {};
-  const first = bytes[firstNonBlankIndex(bytes)];
+  const firstByte = bytes[firstNonBlankIndex(bytes)];
   const isForm = /^\s*application\/x-www-form-urlencoded/i.test(type);
   // `curl -d '{…}'` sends JSON with the content type of a form.
-  if (isForm && first !== 0x7b && first !== 0x5b) return parseForm(bytes.toString('utf8'));
+  if (isForm && firstByte !== 0x7b && firstByte !== 0x5b) return parseForm(bytes.toString('utf8'));
   try {
     return parseJson(bytes, { maxDepth: budgets.jsonDepth });
   } catch (error) {
@@ -153,19 +153,19 @@ function collectBody(
   announced: string | undefined,
   { max, advice }: BodyLimit,
 ): Promise<Buffer> {
-  const tooLarge = (): AppError =>
+  const tooLargeError = (): AppError =>
     new AppError(
       'too-large',
       `The request body is larger than ${byteSizeText(max)}, the most that one may have: ${advice}.`,
     );
-  if (Number(announced) > max) return Promise.reject(tooLarge());
+  if (Number(announced) > max) return Promise.reject(tooLargeError());
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     stream.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= max) chunks.push(chunk);
-      else stream.destroy(tooLarge());
+      else stream.destroy(tooLargeError());
     });
     stream.once('end', () =>
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks, size)),

@@ -28,22 +28,22 @@ export function secretOf(
   authorization: string | undefined,
   accessToken: unknown,
 ): string | undefined {
-  const found = new Set<string>();
+  const secrets = new Set<string>();
   if (authorization !== undefined && authorization.trim() !== '') {
-    found.add(secretOfHeader(authorization));
+    secrets.add(secretOfHeader(authorization));
   }
   for (const value of Array.isArray(accessToken) ? accessToken : [accessToken]) {
-    if (typeof value === 'string' && value !== '') found.add(value);
+    if (typeof value === 'string' && value !== '') secrets.add(value);
   }
-  if (found.size > 1) throw unauthenticatedError('contradicting');
-  return [...found][0];
+  if (secrets.size > 1) throw unauthenticatedError('contradicting');
+  return [...secrets][0];
 }
 
 function secretOfHeader(header: string): string {
   const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim());
-  const read = match && authorizationSchemes.get((match[1] ?? '').toLowerCase());
-  if (!read) throw unauthenticatedError('malformed');
-  return read(match[2] ?? '');
+  const readSecret = match && authorizationSchemes.get((match[1] ?? '').toLowerCase());
+  if (!readSecret) throw unauthenticatedError('malformed');
+  return readSecret(match[2] ?? '');
 }
 
 const authorizationSchemes = new Map<string, (rest: string) => string>([

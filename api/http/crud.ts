@@ -106,7 +106,7 @@ export function crudController<
   type Row = AccessRows[K];
   const { kind, operations, declaration } = resource;
 
-  const view = async (
+  const viewOf = async (
     context: AppContext,
     request: ApiRequest,
     row: Row,
@@ -116,11 +116,16 @@ export function crudController<
   const create =
     resource.create ??
     (async (context: AppContext, { caller, form, values }: CrudRequest<Values>): Promise<Row> => {
-      const resolved = await resource.resolve?.(context, caller, form, values as Partial<Row>);
+      const resolvedValues = await resource.resolve?.(
+        context,
+        caller,
+        form,
+        values as Partial<Row>,
+      );
       form.throwIfInvalid();
       const owner = { userId: caller.user.id, accountId: caller.account.id };
       const table = resource.table(context.catalog);
-      return (await table.create?.({ ...values, ...resolved, ...owner } as never)) as Row;
+      return (await table.create?.({ ...values, ...resolvedValues, ...owner } as never)) as Row;
     });
 
   const update =
@@ -130,9 +135,15 @@ export function crudController<
       { caller, form, values }: CrudRequest<Values>,
       row: Row,
     ): Promise<Row | undefined> => {
-      const resolved = await resource.resolve?.(context, caller, form, values as Partial<Row>, row);
+      const resolvedValues = await resource.resolve?.(
+        context,
+        caller,
+        form,
+        values as Partial<Row>,
+        row,
+      );
       form.throwIfInvalid();
-      const patch = { ...values, ...resolved } as never;
+      const patch = { ...values, ...resolvedValues } as never;
       return resource.table(context.catalog).update(row.id, patch);
     });
 
@@ -141,7 +152,7 @@ export function crudController<
     constructor(readonly context: AppContext) {}
 
     @CreateOperation(operations.create, async (context, caller, id, request) =>
-      view(context, request, await requireResource(context.catalog, caller, kind, id, 'read')),
+      viewOf(context, request, await requireResource(context.catalog, caller, kind, id, 'read')),
     )
     @Access('write')
     async create(
@@ -151,7 +162,7 @@ export function crudController<
     ): Promise<object> {
       const form = new Form(body);
       const values = declaration.readCreate(form);
-      return view(this.context, request, await create(this.context, { caller, form, values }));
+      return viewOf(this.context, request, await create(this.context, { caller, form, values }));
     }
 
     @Operation(operations.list)
@@ -172,7 +183,7 @@ export function crudController<
     @Operation(operations.get)
     @Access('read', kind)
     get(@Resource() row: Row, @Req() request: ApiRequest): Promise<object> {
-      return view(this.context, request, row);
+      return viewOf(this.context, request, row);
     }
 
     @Operation(operations.put)
@@ -198,7 +209,7 @@ export function crudController<
       const values = declaration.readUpdate(form);
       const updatedRow = await update(this.context, { caller, form, values }, row);
       if (!updatedRow) throw notFoundError(); // the resource was deleted meanwhile
-      return view(this.context, request, updatedRow);
+      return viewOf(this.context, request, updatedRow);
     }
 
     @Operation(operations.delete)
@@ -208,7 +219,7 @@ export function crudController<
       @CurrentCaller() caller: Caller,
       @Req() request: ApiRequest,
     ): Promise<object> {
-      const shownRow = await view(this.context, request, row, true);
+      const shownRow = await viewOf(this.context, request, row, true);
       await resource.delete(this.context, row, caller);
       return shownRow;
     }

@@ -28,10 +28,10 @@ const script = `
 const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};
 const main=document.querySelector('main');
 const token=document.querySelector('#token');
-const kept='strandlake-token';
-try{token.value=localStorage.getItem(kept)||''}catch{}
-token.oninput=()=>{try{token.value?localStorage.setItem(kept,token.value):localStorage.removeItem(kept)}catch{}};
-const marked=(name,required)=>required?name+' (required)':name;
+const tokenKey='strandlake-token';
+try{token.value=localStorage.getItem(tokenKey)||''}catch{}
+token.oninput=()=>{try{token.value?localStorage.setItem(tokenKey,token.value):localStorage.removeItem(tokenKey)}catch{}};
+const markRequired=(name,required)=>required?name+' (required)':name;
 const deref=(doc,s)=>s&&s.$ref?doc.components.schemas[s.$ref.split('/').pop()]:s;
 fetch('openapi.json').then(r=>r.json()).then(doc=>{
   const tags=new Map();
@@ -42,7 +42,7 @@ fetch('openapi.json').then(r=>r.json()).then(doc=>{
   for(const [tag,list] of tags){main.append(el('h2',{textContent:tag}));for(const item of list)main.append(show(doc,...item))}
 });
 function show(doc,path,method,op){
-  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:[p.description,p.example&&'Example: '+p.example].filter(Boolean).join(' ')});return {p,i,row:el('label',{},el('code',{textContent:marked(p.name,p.required)+' '}),i)}});
+  const inputs=op.parameters.map(p=>{const i=el('input',{placeholder:[p.description,p.example&&'Example: '+p.example].filter(Boolean).join(' ')});return {p,i,row:el('label',{},el('code',{textContent:markRequired(p.name,p.required)+' '}),i)}});
   const contents=op.requestBody?op.requestBody.content:{};
   const content=contents['application/json'];
   const file=contents['*/*']?el('input',{type:'file'}):null;
@@ -50,7 +50,7 @@ function show(doc,path,method,op){
   const schema=deref(doc,content&&content.schema);
   const success=Object.entries(op.responses).find(([status])=>status!=='default')[1];
   const examples=Object.entries(success.content||{}).map(([type,{example}])=>type==='application/json'?JSON.stringify(example,null,2):example);
-  const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>marked(k,(schema.required||[]).includes(k))+(v.description?': '+v.description:'')).join('\\n'):'';
+  const keys=schema&&schema.properties?Object.entries(schema.properties).map(([k,v])=>markRequired(k,(schema.required||[]).includes(k))+(v.description?': '+v.description:'')).join('\\n'):'';
   const body=schema?el('textarea',{rows:8,value:JSON.stringify(content.example,null,2)}):null;
   const out=el('pre',{hidden:true});
   const send=el('button',{textContent:'Send'});

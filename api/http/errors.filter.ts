@@ -134,8 +134,9 @@ export class ErrorsFilter implements ExceptionFilter {
   ): ErrorAnswer | undefined {
     if (!request.is404 || !(error instanceof HttpException)) return undefined;
     const path = request.url.split('?', 1)[0] ?? '';
-    const unserved = notImplementedMessage(request.method, path);
-    if (unserved !== undefined) return { status: 501, body: { detail: unserved }, isBug: false };
+    const unservedMessage = notImplementedMessage(request.method, path);
+    if (unservedMessage !== undefined)
+      return { status: 501, body: { detail: unservedMessage }, isBug: false };
     const methods = this.methodsOf(path);
     if (methods.length === 0)
       return {

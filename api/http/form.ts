@@ -87,10 +87,11 @@ export class Form {
   choice<T extends string>(key: string, choices: readonly T[]): T | undefined {
     const value = this.text(key);
     if (value === undefined) return undefined;
-    const found = choices.find((choice) => choice === value);
+    const matchingChoice = choices.find((choice) => choice === value);
     const quotedValue = JSON.stringify(value.slice(0, 100));
     return (
-      found ?? this.fail(key, `${quotedValue} is not a valid choice; use ${choices.join(', ')}.`)
+      matchingChoice ??
+      this.fail(key, `${quotedValue} is not a valid choice; use ${choices.join(', ')}.`)
     );
   }
 

@@ -34,20 +34,23 @@ const hostPattern = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5
 export function createForwardedReader(
   trusted: readonly string[],
 ): (request: Pick<IncomingMessage, 'headers' | 'socket'>) => ForwardedAddress {
-  const blocks = trusted.flatMap((text) => parseCidrBlock(text) ?? []);
+  const cidrBlocks = trusted.flatMap((text) => parseCidrBlock(text) ?? []);
   const isTrusted = (text: string): boolean => {
     const address = parseAddress(text);
-    return address !== undefined && blocks.some((block) => cidrContains(block, address));
+    return address !== undefined && cidrBlocks.some((block) => cidrContains(block, address));
   };
   return ({ headers, socket }) => {
     const peer = socket.remoteAddress ?? '';
-    if (blocks.length === 0 || !isTrusted(peer)) return noForwardedAddress;
-    const standard = readForwardedHeader(headers, isTrusted);
+    if (cidrBlocks.length === 0 || !isTrusted(peer)) return noForwardedAddress;
+    const fromForwardedHeader = readForwardedHeader(headers, isTrusted);
     const fromOtherHeaders = readXForwardedHeaders(headers, isTrusted);
     const { prefix } = fromOtherHeaders;
-    if (standard === undefined || areContradictory(standard, fromOtherHeaders, headers))
+    if (
+      fromForwardedHeader === undefined ||
+      areContradictory(fromForwardedHeader, fromOtherHeaders, headers)
+    )
       return { prefix };
-    return { ...definedMembers(fromOtherHeaders), ...definedMembers(standard) };
+    return { ...definedMembers(fromOtherHeaders), ...definedMembers(fromForwardedHeader) };
   };
 }
 
@@ -125,11 +128,11 @@ function forwardedElements(text: string): readonly ReadonlyMap<string, string>[]
   for (;;) {
     const match = forwardedPairPattern.exec(text);
     if (match === null) return undefined;
-    const [, name, bare, quoted, delimiter] = match;
+    const [, name, bareValue, quotedValue, delimiter] = match;
     if (name !== undefined) {
       const key = name.toLowerCase();
       if (element.has(key)) return undefined; // each parameter occurs once
-      element.set(key, bare ?? (quoted ?? '').replaceAll(/\\(.)/g, '$1'));
+      element.set(key, bareValue ?? (quotedValue ?? '').replaceAll(/\\(.)/g, '$1'));
     }
     if (delimiter === ';') continue;
     if (element.size > 0) elements.push(element);
@@ -142,20 +145,20 @@ function readXForwardedHeaders(
   headers: IncomingHttpHeaders,
   isTrusted: IsTrusted,
 ): ForwardedAddress {
-  const lists = (name: string): readonly string[] => {
+  const listOf = (name: string): readonly string[] => {
     const value = headers[`x-forwarded-${name}`];
     return value === undefined ? [] : String(value).split(',').map((part) => part.trim()); // prettier-ignore
   };
-  const { client, distance } = outermostClient(lists('for').map(nodeAddress), isTrusted);
-  const outer = (name: string): string | undefined => {
-    const list = lists(name);
+  const { client, distance } = outermostClient(listOf('for').map(nodeAddress), isTrusted);
+  const outermostValue = (name: string): string | undefined => {
+    const list = listOf(name);
     return list.at(-distance) ?? list[0];
   };
   return {
     client,
-    host: parseHost(outer('host')),
-    proto: parseScheme(outer('proto')),
-    prefix: parsePathPrefix(outer('prefix')),
+    host: parseHost(outermostValue('host')),
+    proto: parseScheme(outermostValue('proto')),
+    prefix: parsePathPrefix(outermostValue('prefix')),
   };
 }
 
@@ -176,6 +179,6 @@ function parsePathPrefix(text: string | undefined): string | undefined {
   return path === '' ? undefined : path;
 }
 
-function textIfMatching(text: string | undefined, shape: RegExp): string | undefined {
-  return text !== undefined && shape.test(text) ? text : undefined;
+function textIfMatching(text: string | undefined, pattern: RegExp): string | undefined {
+  return text !== undefined && pattern.test(text) ? text : undefined;
 }

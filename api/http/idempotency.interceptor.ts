@@ -50,7 +50,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const header = request.headers['idempotency-key'];
     const { caller } = request;
     if (!caller || header === undefined) return next.handle();
-    const keyed = {
+    const keyedRequest = {
       userId: caller.user.id,
       key: idempotencyKeyOf(header),
       operation,
@@ -58,8 +58,8 @@ export class IdempotencyInterceptor implements NestInterceptor {
       owner: keyOwnerId,
     };
     const { idempotencyKeys } = this.context.catalog;
-    const begun = await idempotencyKeys.begin(keyed);
-    switch (begun.kind) {
+    const beginResult = await idempotencyKeys.begin(keyedRequest);
+    switch (beginResult.kind) {
       case 'mismatch':
         throw new AppError(
           'reused-key',
@@ -72,12 +72,12 @@ export class IdempotencyInterceptor implements NestInterceptor {
         );
       case 'replay':
         execution.switchToHttp().getResponse<ApiReply>().header('Idempotent-Replayed', 'true');
-        return of(await replay(this.context, caller, begun.id, request));
+        return of(await replay(this.context, caller, beginResult.id, request));
       case 'new':
         return from(
-          withIdempotencyKey(keyed, () => lastValueFrom(next.handle())).catch(
+          withIdempotencyKey(keyedRequest, () => lastValueFrom(next.handle())).catch(
             async (error: unknown) => {
-              await idempotencyKeys.forget(keyed);
+              await idempotencyKeys.forget(keyedRequest);
               throw error;
             },
           ),

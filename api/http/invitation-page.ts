@@ -21,9 +21,9 @@ const out=document.querySelector('output');
 if(!code){form.hidden=true;out.textContent='This address has no code: open the link of the invitation.'}
 form.onsubmit=async event=>{
   event.preventDefault();
-  const given=Object.fromEntries([...new FormData(form)].filter(([,value])=>value.trim()!==''));
+  const filledFields=Object.fromEntries([...new FormData(form)].filter(([,value])=>value.trim()!==''));
   try{
-    const answer=await fetch('v1/invitations/accept',{method:'POST',headers:{'Content-Type':'application/json'},body:JSON.stringify({...given,code})});
+    const answer=await fetch('v1/invitations/accept',{method:'POST',headers:{'Content-Type':'application/json'},body:JSON.stringify({...filledFields,code})});
     const json=await answer.json();
     if(!answer.ok){out.textContent=Object.values(json).flat().join('\\n');return}
     form.hidden=true;

@@ -88,11 +88,11 @@ export function enumOf<const T extends string>(...values: readonly T[]): ValueTy
 export function nullable(type: ValueType<never>): ValueType<never>;
 export function nullable<T>(type: ValueType<T>): ValueType<T | null>;
 export function nullable({ schema, read, format }: ValueType): ValueType {
-  const orNull = 'enum' in schema ? { enum: [...(schema['enum'] as unknown[]), null] } : null;
+  const nullableEnum = 'enum' in schema ? { enum: [...(schema['enum'] as unknown[]), null] } : null;
   const type = schema['type'];
   return {
     schema:
-      orNull ??
+      nullableEnum ??
       (typeof type === 'string'
         ? { ...schema, type: [type, 'null'] }
         : { anyOf: [schema, { type: 'null' }] }),
@@ -260,8 +260,8 @@ export function readProperties<P extends Properties>(form: Form, properties: P):
       property: name = camelCase(key),
     } = property;
     if (type.read === undefined) continue;
-    const given = form.has(key) || isRequired ? type.read(form, key) : undefined;
-    const value = initial === undefined ? given : (given ?? initial);
+    const bodyValue = form.has(key) || isRequired ? type.read(form, key) : undefined;
+    const value = initial === undefined ? bodyValue : (bodyValue ?? initial);
     if (value !== undefined) values[name] = value;
     else if (isRequired) form.failAbsent(key);
   }

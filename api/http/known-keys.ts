@@ -32,12 +32,12 @@ interface KeyRules {
 /** Checks the keys of requests against the declarations of their operations. */
 export class KnownKeys {
   readonly #operations: Readonly<Record<string, OperationRow>>;
-  readonly #named: ReadonlyMap<string, NamedSchema>;
+  readonly #schemaByRef: ReadonlyMap<string, NamedSchema>;
   readonly #rules = new Map<NamedSchema, KeyRules | null>();
 
   constructor(operations: Readonly<Record<string, OperationRow>>, schemas: readonly NamedSchema[]) {
     this.#operations = operations;
-    this.#named = new Map(schemas.map((one) => [`#/components/schemas/${one.name}`, one]));
+    this.#schemaByRef = new Map(schemas.map((one) => [`#/components/schemas/${one.name}`, one]));
   }
 
   /**
@@ -63,34 +63,34 @@ export class KnownKeys {
     return check.ignoredKeysOrThrow();
   }
 
-  #rulesOf(schema: NamedSchema, apart?: NamedSchema): KeyRules | null {
-    if (schema === apart) return null;
+  #rulesOf(schema: NamedSchema, answeredApart?: NamedSchema): KeyRules | null {
+    if (schema === answeredApart) return null;
     const cachedRules = this.#rules.get(schema);
     if (cachedRules !== undefined) return cachedRules;
-    const rules = this.#compile(schema.schema, apart);
+    const rules = this.#compile(schema.schema, answeredApart);
     const namedRules = rules && { ...rules, readOnly: new Set(schema.readOnly) };
     this.#rules.set(schema, namedRules);
     return namedRules;
   }
 
-  #compile(schema: Schema, apart?: NamedSchema): KeyRules | null {
+  #compile(schema: Schema, answeredApart?: NamedSchema): KeyRules | null {
     const { $ref, properties, items, allOf, anyOf, additionalProperties } = schema;
     if (typeof $ref === 'string') {
-      const namedSchema = this.#named.get($ref);
-      return namedSchema ? this.#rulesOf(namedSchema, apart) : null;
+      const namedSchema = this.#schemaByRef.get($ref);
+      return namedSchema ? this.#rulesOf(namedSchema, answeredApart) : null;
     }
-    const parts = [...((allOf ?? []) as Schema[]), ...((anyOf ?? []) as Schema[])]
-      .map((part) => this.#compile(part, apart))
+    const partRules = [...((allOf ?? []) as Schema[]), ...((anyOf ?? []) as Schema[])]
+      .map((part) => this.#compile(part, answeredApart))
       .filter((part) => part !== null);
-    if (properties === undefined && items === undefined && parts.length === 0) return null;
+    if (properties === undefined && items === undefined && partRules.length === 0) return null;
     const ownKeys = Object.entries((properties ?? {}) as Record<string, Schema>).map(
-      ([key, member]) => [key, this.#compile(member, apart)] as const,
+      ([key, member]) => [key, this.#compile(member, answeredApart)] as const,
     );
     return {
-      keys: new Map([...parts.flatMap((part) => [...part.keys]), ...ownKeys]),
-      readOnly: new Set(parts.flatMap((part) => [...part.readOnly])),
+      keys: new Map([...partRules.flatMap((part) => [...part.keys]), ...ownKeys]),
+      readOnly: new Set(partRules.flatMap((part) => [...part.readOnly])),
       isClosed: additionalProperties === false,
-      items: items === undefined ? (parts.find((part) => part.items)?.items ?? null) : this.#compile(items as Schema, apart), // prettier-ignore
+      items: items === undefined ? (partRules.find((part) => part.items)?.items ?? null) : this.#compile(items as Schema, answeredApart), // prettier-ignore
     };
   }
 }
@@ -118,7 +118,7 @@ class KeyCheck {
    * For each set of rules, the names that can be suggested for a misspelt key. They are computed at the first unknown key and then reused,
    * because a body may have tens of thousands of unknown keys.
    */
-  readonly #names = new Map<KeyRules, KnownNames>();
+  readonly #knownNames = new Map<KeyRules, KnownNames>();
 
   constructor(isStrict: boolean) {
     this.#isStrict = isStrict;
@@ -132,12 +132,12 @@ class KeyCheck {
       return;
     }
     if (!isObject(value)) return;
-    if (rules.items && rules.keys.size === 0) return this.#members(value, rules.items, path);
+    if (rules.items && rules.keys.size === 0) return this.#checkMembers(value, rules.items, path);
     for (const [key, member] of Object.entries(value)) {
       const keyRules = rules.keys.get(key);
       if (keyRules !== undefined) this.checkValue(member, keyRules, [...path, key]);
       else if (rules.readOnly.has(key)) this.#ignored.push(pathText([...path, key]));
-      else this.#unknown(key, member, rules, path);
+      else this.#checkUnknownKey(key, member, rules, path);
     }
   }
 
@@ -145,7 +145,7 @@ class KeyCheck {
    * Checks an object that a client sent in place of a list of objects: it is either the only element of the list, or has the elements as
    * members, keyed by name (contract 10.2).
    */
-  #members(value: Readonly<Record<string, unknown>>, items: KeyRules, path: KeyPath): void {
+  #checkMembers(value: Readonly<Record<string, unknown>>, items: KeyRules, path: KeyPath): void {
     const isMember = Object.keys(value).some((key) => items.keys.has(key));
     if (isMember && !Object.values(value).every(isObject))
       return this.checkValue(value, items, path);
@@ -153,29 +153,30 @@ class KeyCheck {
       this.checkValue(member, items, [...path, key]);
   }
 
-  #unknown(key: string, member: unknown, rules: KeyRules, path: KeyPath): void {
+  #checkUnknownKey(key: string, member: unknown, rules: KeyRules, path: KeyPath): void {
     const isGiven = member !== null && member !== undefined;
-    const names = this.#names.get(rules) ?? new KnownNames(rules.keys.keys(), keySynonyms);
-    this.#names.set(rules, names);
-    const suggestion = names.suggestionFor(key);
+    const knownNames =
+      this.#knownNames.get(rules) ?? new KnownNames(rules.keys.keys(), keySynonyms);
+    this.#knownNames.set(rules, knownNames);
+    const suggestion = knownNames.suggestionFor(key);
     const isRefused = this.#isStrict || (isGiven && (rules.isClosed || suggestion !== undefined));
     if (!isRefused) {
       this.#ignored.push(pathText([...path, key]));
       return;
     }
-    const [top = key] = path;
-    const place = path.length === 0 ? 'Unknown key' : `Unknown key ${pathText([...path, key])}`;
-    const fix = suggestion === undefined ? knownKeysText(rules) : didYouMean(suggestion);
-    const name = String(top).slice(0, 100);
-    const messages = this.#errors.get(name) ?? [];
-    messages.push(`${place}.${fix}`);
-    this.#errors.set(name, messages);
+    const [topKey = key] = path;
+    const message = path.length === 0 ? 'Unknown key' : `Unknown key ${pathText([...path, key])}`;
+    const advice = suggestion === undefined ? knownKeysText(rules) : didYouMean(suggestion);
+    const errorKey = String(topKey).slice(0, 100);
+    const messages = this.#errors.get(errorKey) ?? [];
+    messages.push(`${message}.${advice}`);
+    this.#errors.set(errorKey, messages);
   }
 
   ignoredKeysOrThrow(): readonly string[] {
     if (this.#errors.size === 0) return this.#ignored;
-    const names = [...this.#errors.keys()].join(', ');
-    throw new AppError('invalid', `unknown keys: ${names}`, Object.fromEntries(this.#errors));
+    const keyList = [...this.#errors.keys()].join(', ');
+    throw new AppError('invalid', `unknown keys: ${keyList}`, Object.fromEntries(this.#errors));
   }
 }
 
@@ -263,7 +264,7 @@ export function reportIgnoredKeys(
 export class KnownKeysGuard implements CanActivate {
   constructor(
     private readonly context: AppContext,
-    private readonly keys: KnownKeys,
+    private readonly knownKeys: KnownKeys,
   ) {}
 
   canActivate(execution: ExecutionContext): boolean {
@@ -275,7 +276,12 @@ export class KnownKeysGuard implements CanActivate {
     const request = http.getRequest<ApiRequest>();
     const reply = http.getResponse<ApiReply>();
     if (prefersStrictHandling(request)) reportAppliedPreference(reply, 'handling=strict');
-    reportIgnoredKeys(this.context, request, reply, this.keys.checkRequest(operation, request));
+    reportIgnoredKeys(
+      this.context,
+      request,
+      reply,
+      this.knownKeys.checkRequest(operation, request),
+    );
     return true;
   }
 }

@@ -9,8 +9,8 @@ import type { QueryParams } from './page.js';
 
 /** Returns all values of a parameter that are not empty. */
 export function paramValues(query: QueryParams, name: string): readonly string[] {
-  const raw = Object.hasOwn(query, name) ? query[name] : undefined;
-  const list: readonly unknown[] = Array.isArray(raw) ? raw : [raw];
+  const rawValue = Object.hasOwn(query, name) ? query[name] : undefined;
+  const list: readonly unknown[] = Array.isArray(rawValue) ? rawValue : [rawValue];
   return list.filter((value): value is string => typeof value === 'string' && value !== '');
 }
 
@@ -19,7 +19,7 @@ export function firstParamValue(
   query: QueryParams,
   ...names: readonly string[]
 ): string | undefined {
-  return names.map((name) => paramValues(query, name).at(-1)).find((found) => found !== undefined);
+  return names.map((name) => paramValues(query, name).at(-1)).find((value) => value !== undefined);
 }
 
 /**
@@ -56,8 +56,8 @@ export function choiceParams<T extends string>(
   const values = paramValues(query, name).flatMap((text) => text.split(','));
   if (values.length === 0) return undefined;
   return values.map((value) => {
-    const found = allowed.find((one) => one === value.trim().toLowerCase());
-    if (found !== undefined) return found;
+    const matchingChoice = allowed.find((one) => one === value.trim().toLowerCase());
+    if (matchingChoice !== undefined) return matchingChoice;
     const quotedValue = JSON.stringify(value.slice(0, 100));
     throw invalidError(name, `${quotedValue} is not a valid choice; use ${allowed.join(', ')}.`);
   });

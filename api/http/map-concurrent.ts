@@ -7,13 +7,13 @@ export async function mapConcurrent<T, R>(
   work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
   const results: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < items.length) {
-      const index = next++;
+  let nextIndex = 0;
+  const processItems = async (): Promise<void> => {
+    while (nextIndex < items.length) {
+      const index = nextIndex++;
       results[index] = await work(items[index]!);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, processItems));
   return results;
 }

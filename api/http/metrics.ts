@@ -38,7 +38,7 @@ export class Metrics {
       buckets: latencyBucketsSeconds,
       registers,
     });
-    const gauge = (
+    const addGauge = (
       name: string,
       help: string,
       labels: readonly string[],
@@ -53,39 +53,39 @@ export class Metrics {
           return read(this);
         },
       });
-    gauge(
+    addGauge(
       'tasks',
       'Tasks by kind, class and status.',
       ['kind', 'class', 'status'],
-      async (tasks) => {
-        tasks.reset();
-        for (const { count, ...labels } of await catalog.tasks.counts()) tasks.set(labels, count);
+      async (gauge) => {
+        gauge.reset();
+        for (const { count, ...labels } of await catalog.tasks.counts()) gauge.set(labels, count);
       },
     );
-    gauge('records', 'Records of all datasets.', [], async (records) => {
-      records.set((await catalog.datasets.totals()).records);
+    addGauge('records', 'Records of all datasets.', [], async (gauge) => {
+      gauge.set((await catalog.datasets.totals()).records);
     });
-    gauge('dataset_bytes', 'Bytes of the segments of all datasets.', [], async (bytes) => {
-      bytes.set((await catalog.datasets.totals()).bytes);
+    addGauge('dataset_bytes', 'Bytes of the segments of all datasets.', [], async (gauge) => {
+      gauge.set((await catalog.datasets.totals()).bytes);
     });
-    gauge('datasets', 'Number of datasets.', [], async (datasets) => {
-      datasets.set((await catalog.datasets.totals()).datasets);
+    addGauge('datasets', 'Number of datasets.', [], async (gauge) => {
+      gauge.set((await catalog.datasets.totals()).datasets);
     });
-    gauge(
+    addGauge(
       'free_disk_bytes',
       'Free bytes of the file system of the data folder.',
       [],
-      async (free) => {
-        free.set(await readFreeBytes(data.root));
+      async (gauge) => {
+        gauge.set(await readFreeBytes(data.root));
       },
     );
     const { memory } = queryEngine;
     if (memory !== undefined) {
-      gauge('query_cache_bytes', 'Bytes of the columns that queries keep.', [], (bytes) => {
-        bytes.set(memory.cacheUsage().bytes);
+      addGauge('query_cache_bytes', 'Bytes of the columns that queries keep.', [], (gauge) => {
+        gauge.set(memory.cacheUsage().bytes);
       });
-      gauge('query_cache_limit_bytes', 'Most bytes that they may have.', [], (limit) => {
-        limit.set(memory.cacheUsage().limit);
+      addGauge('query_cache_limit_bytes', 'Most bytes that they may have.', [], (gauge) => {
+        gauge.set(memory.cacheUsage().limit);
       });
       const lookups = new Counter({
         name: 'strandlake_query_cache_lookups',
@@ -101,16 +101,16 @@ export class Metrics {
       });
       this.#registry.registerMetric(lookups);
     }
-    gauge('worker_up', 'Whether the worker process runs.', [], (up) => {
-      up.set(scheduler.status().workerPid === null ? 0 : 1);
+    addGauge('worker_up', 'Whether the worker process runs.', [], (gauge) => {
+      gauge.set(scheduler.status().workerPid === null ? 0 : 1);
     });
-    gauge(
+    addGauge(
       'worker_resident_memory_bytes',
       'Resident memory of the worker process, on Linux.',
       [],
-      async (memory) => {
+      async (gauge) => {
         const { workerPid } = scheduler.status();
-        memory.set(workerPid === null ? 0 : await readResidentBytes(workerPid));
+        gauge.set(workerPid === null ? 0 : await readResidentBytes(workerPid));
       },
     );
   }

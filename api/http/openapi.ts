@@ -37,17 +37,17 @@ export class OpenapiDocument {
 }
 
 function pathsOf(operations: readonly OperationRow[]): Schema {
-  const found: Record<string, Record<string, Schema>> = {};
+  const paths: Record<string, Record<string, Schema>> = {};
   const answers = new Map(operations.map((row) => [row.paths[0], row.answer]));
   for (const row of operations) {
     const pathParams = describePathParams(row, answers);
     row.paths.forEach((path, index) => {
       const key = path.replaceAll(/:(\w+)/g, '{$1}');
-      found[key] ??= {};
-      found[key][row.method.toLowerCase()] = describeOperation(row, pathParams, index);
+      paths[key] ??= {};
+      paths[key][row.method.toLowerCase()] = describeOperation(row, pathParams, index);
     });
   }
-  return found;
+  return paths;
 }
 
 /**

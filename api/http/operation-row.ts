@@ -70,11 +70,11 @@ export function declareOperations<K extends string>(
   tag: string,
   declarations: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<K, OperationRow>> {
-  const rows = Object.entries(declarations) as [K, OperationDeclaration][];
+  const entries = Object.entries(declarations) as [K, OperationDeclaration][];
   return Object.fromEntries(
-    rows.map(([key, row]) => [
+    entries.map(([key, declaration]) => [
       key,
-      { tag, status: 200, ...row, id: resource === '' ? key : `${resource}.${key}` },
+      { tag, status: 200, ...declaration, id: resource === '' ? key : `${resource}.${key}` },
     ]),
   ) as Record<K, OperationRow>;
 }
@@ -114,8 +114,8 @@ interface CrudDescription {
 export function crudOperations(name: string, description: CrudDescription): CrudOperations {
   const { tag, path, noun, resource, query, summaries = {} } = description;
   const answer = resource.schema;
-  const onePath = description.paths ?? ([`${path}/:id`] as const);
-  const change = summaries.patch ?? updateDescription;
+  const resourcePaths = description.paths ?? ([`${path}/:id`] as const);
+  const updateSummary = summaries.patch ?? updateDescription;
   return declareOperations(name, tag, {
     create: {
       method: 'POST',
@@ -132,18 +132,29 @@ export function crudOperations(name: string, description: CrudDescription): Crud
       query: { ...query, ...pagingParams },
       answer: { listOf: answer },
     },
-    get: { method: 'GET', paths: onePath, summary: summaries.get ?? `Returns ${noun}.`, answer },
-    put: { method: 'PUT', paths: onePath, summary: change, body: resource.updateSchema, answer },
+    get: {
+      method: 'GET',
+      paths: resourcePaths,
+      summary: summaries.get ?? `Returns ${noun}.`,
+      answer,
+    },
+    put: {
+      method: 'PUT',
+      paths: resourcePaths,
+      summary: updateSummary,
+      body: resource.updateSchema,
+      answer,
+    },
     patch: {
       method: 'PATCH',
-      paths: onePath,
-      summary: change,
+      paths: resourcePaths,
+      summary: updateSummary,
       body: resource.updateSchema,
       answer,
     },
     delete: {
       method: 'DELETE',
-      paths: onePath,
+      paths: resourcePaths,
       summary: summaries.delete ?? `Deletes ${noun} and returns it as it was.`,
       answer,
     },
@@ -156,9 +167,11 @@ export const updateDescription = 'Changes the given keys; PUT and PATCH do the s
 /** Whether a path matches a pattern, in which `:name` stands for one segment of the path. */
 export function matchesPath(pattern: string, path: string): boolean {
   const patternParts = pattern.split('/');
-  const actual = path.split('/');
+  const pathParts = path.split('/');
   return (
-    patternParts.length === actual.length &&
-    patternParts.every((part, i) => (part.startsWith(':') ? actual[i] !== '' : part === actual[i]))
+    patternParts.length === pathParts.length &&
+    patternParts.every((part, i) =>
+      part.startsWith(':') ? pathParts[i] !== '' : part === pathParts[i],
+    )
   );
 }

@@ -93,8 +93,8 @@ function pageLink(
 ): string | null {
   if (offset === null) return null;
   const base = urlWithoutParameters(origin, target, new Set(['access_token', 'page', 'offset']));
-  const last = offset % limit === 0 ? `page=${offset / limit + 1}` : `offset=${offset}`;
-  return `${base}${base.includes('?') ? '&' : '?'}${last}`;
+  const pageParameter = offset % limit === 0 ? `page=${offset / limit + 1}` : `offset=${offset}`;
+  return `${base}${base.includes('?') ? '&' : '?'}${pageParameter}`;
 }
 
 /** Returns the URL without the named parameters; other parameters stay as the client wrote them. No link contains a token (threat A8). */
@@ -107,8 +107,10 @@ function urlWithoutParameters(origin: string, target: string, names: ReadonlySet
 }
 
 function splitTarget(target: string): [string, string] {
-  const mark = target.indexOf('?');
-  return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark + 1)];
+  const queryStart = target.indexOf('?');
+  return queryStart === -1
+    ? [target, '']
+    : [target.slice(0, queryStart), target.slice(queryStart + 1)];
 }
 
 function parameterName(part: string): string {
@@ -120,13 +122,14 @@ function parameterName(part: string): string {
   }
 }
 
-function readPagingNumber(query: QueryParams, name: string, least: number): number | undefined {
+function readPagingNumber(query: QueryParams, name: string, minimum: number): number | undefined {
   const values = query[name];
-  const raw: unknown = Array.isArray(values) ? values.at(-1) : values;
-  if (raw === undefined || raw === null || raw === '') return undefined;
-  const number = typeof raw === 'string' && /^\d{1,15}$/.test(raw) ? Number(raw) : NaN;
-  if (Number.isNaN(number) || number < least) {
-    throw invalidError(name, `${name} must be a whole number of at least ${least}`);
+  const rawValue: unknown = Array.isArray(values) ? values.at(-1) : values;
+  if (rawValue === undefined || rawValue === null || rawValue === '') return undefined;
+  const number =
+    typeof rawValue === 'string' && /^\d{1,15}$/.test(rawValue) ? Number(rawValue) : NaN;
+  if (Number.isNaN(number) || number < minimum) {
+    throw invalidError(name, `${name} must be a whole number of at least ${minimum}`);
   }
   return number;
 }

@@ -10,19 +10,19 @@ const maxWaitingChecks = 50;
 
 /**
  * Checks email addresses and passwords one at a time, so that guessing takes one core at most. Wrong passwords are limited per client
- * address and per account, whether the account exists or not (threat A9).
+ * address and per email address, whether a user has that email address or not (threat A9).
  */
 export class PasswordCheck {
   readonly #context: AppContext;
   readonly #byAddress: RateLimiter;
-  readonly #byAccount: RateLimiter;
-  #waiting = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #byEmail: RateLimiter;
+  #waitingCount = 0;
+  #lastCheck: Promise<unknown> = Promise.resolve();
 
   constructor(context: AppContext) {
     this.#context = context;
     this.#byAddress = rateLimiter(context.limits.failedLogins, context.limits.clock);
-    this.#byAccount = rateLimiter(context.limits.failedLogins, context.limits.clock);
+    this.#byEmail = rateLimiter(context.limits.failedLogins, context.limits.clock);
   }
 
   /**
@@ -34,28 +34,28 @@ export class PasswordCheck {
     email: string,
     password: string,
   ): Promise<UserRow | undefined> {
-    if (this.#waiting >= maxWaitingChecks) throwIfOverLimit({ ok: false, retryAfter: 10 });
-    this.#waiting += 1;
-    const checkedInTurn = this.#last.then(() => this.#check(address, email, password));
-    this.#last = checkedInTurn.catch(() => undefined);
+    if (this.#waitingCount >= maxWaitingChecks) throwIfOverLimit({ ok: false, retryAfter: 10 });
+    this.#waitingCount += 1;
+    const queuedCheck = this.#lastCheck.then(() => this.#check(address, email, password));
+    this.#lastCheck = queuedCheck.catch(() => undefined);
     try {
-      return await checkedInTurn;
+      return await queuedCheck;
     } finally {
-      this.#waiting -= 1;
+      this.#waitingCount -= 1;
     }
   }
 
   async #check(address: string, email: string, password: string): Promise<UserRow | undefined> {
     // The key is a hash, because email addresses may be long and the limiter keeps many keys.
-    const account = createHash('sha256').update(foldName(email)).digest('base64');
+    const emailHash = createHash('sha256').update(foldName(email)).digest('base64');
     throwIfOverLimit(this.#byAddress.peek(address));
-    throwIfOverLimit(this.#byAccount.peek(account));
+    throwIfOverLimit(this.#byEmail.peek(emailHash));
     const { users, passwords } = this.#context.catalog;
     const user = await users.byEmail(email);
     const hash = user && (await passwords.get(user.id));
     if ((await isCorrectPassword(password, hash)) && user?.isActive === true) return user;
     this.#byAddress.acquire(address);
-    this.#byAccount.acquire(account);
+    this.#byEmail.acquire(emailHash);
     return undefined;
   }
 }

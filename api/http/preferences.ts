@@ -9,6 +9,6 @@ export function preferenceOf({ headers }: ApiRequest, name: string): string | un
 
 /** Adds a preference to those that the answer says were followed. */
 export function reportAppliedPreference(reply: ApiReply, preference: string): void {
-  const others = reply.getHeader('Preference-Applied') ?? [];
-  reply.header('Preference-Applied', [others, preference].flat().join(', '));
+  const earlierPreferences = reply.getHeader('Preference-Applied') ?? [];
+  reply.header('Preference-Applied', [earlierPreferences, preference].flat().join(', '));
 }

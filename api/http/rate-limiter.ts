@@ -22,7 +22,7 @@ const windowMs = 60_000;
 export function rateLimiter(limit: number, clock: () => number): RateLimiter {
   let counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;
-  const verdict = (count: number, now: number): RateLimitResult =>
+  const resultOf = (count: number, now: number): RateLimitResult =>
     limit === 0 || count <= limit
       ? { ok: true }
       : { ok: false, retryAfter: Math.max(1, Math.ceil((windowStart + windowMs - now) / 1000)) };
@@ -40,20 +40,20 @@ export function rateLimiter(limit: number, clock: () => number): RateLimiter {
       const count = (counts.get(key) ?? 0) + 1;
       // Choice: once `maxCountedKeys` keys are counted, new keys share one counter, so that memory stays bounded and a flood is limited as
       // a whole.
-      const slot = counts.has(key) || counts.size < maxCountedKeys ? key : '';
-      counts.set(slot, slot === key ? count : (counts.get('') ?? 0) + 1);
-      return verdict(counts.get(slot) ?? 1, now);
+      const countedKey = counts.has(key) || counts.size < maxCountedKeys ? key : '';
+      counts.set(countedKey, countedKey === key ? count : (counts.get('') ?? 0) + 1);
+      return resultOf(counts.get(countedKey) ?? 1, now);
     },
     peek(key) {
       const now = startWindow();
-      return verdict((counts.get(key) ?? 0) + 1, now);
+      return resultOf((counts.get(key) ?? 0) + 1, now);
     },
   };
 }
 
-/** Throws an error with status 429 and the number of seconds to wait, unless the verdict allows the event. */
-export function throwIfOverLimit(verdict: RateLimitResult): void {
-  if (verdict.ok) return;
+/** Throws an error with status 429 and the number of seconds to wait, unless the result allows the event. */
+export function throwIfOverLimit(result: RateLimitResult): void {
+  if (result.ok) return;
   const error = new AppError('rate-limited', 'Request was throttled.');
-  throw Object.assign(error, { retryAfter: verdict.retryAfter });
+  throw Object.assign(error, { retryAfter: result.retryAfter });
 }

@@ -32,7 +32,7 @@ interface ServerOptions extends AddressOptions {
  */
 export function createAdapter(options: ServerOptions): ReplyAdapter {
   const { limits } = options;
-  const addresses = createCachedAddressReader(options);
+  const addressOf = createCachedAddressReader(options);
   const adapter = new ReplyAdapter({
     skipMiddie: true,
     bodyLimit: Number.MAX_SAFE_INTEGER, // body-parsers.ts limits JSON bodies, the announced size limits uploads
@@ -40,7 +40,7 @@ export function createAdapter(options: ServerOptions): ReplyAdapter {
     // Clients write these paths with and without a final slash (contract 18; Beacon v2). Nest removes the slash from the paths of routes,
     // so it is removed from requests as well.
     rewriteUrl: (request: IncomingMessage) =>
-      withoutPrefix(request.url ?? '/', addresses(request).prefix).replace(
+      withoutPrefix(request.url ?? '/', addressOf(request).prefix).replace(
         /^(\/authorize|\/beacon\/v2\/[^/?]+)\/(?=$|\?)/,
         '$1',
       ),
@@ -66,7 +66,7 @@ export function createAdapter(options: ServerOptions): ReplyAdapter {
   adapter.compressesLoopback = limits.compressesLoopback;
   adapter.log = options.log;
   const fastify = adapter.getInstance<FastifyInstance>();
-  installHooks(fastify, options, addresses);
+  installHooks(fastify, options, addressOf);
   installBodyParsers(fastify, (request) => options.admit(request as ApiRequest));
   limitConnections(fastify.server, limits.connectionsPerAddress);
   return adapter;
@@ -100,10 +100,10 @@ export async function installCompression(fastify: FastifyInstance): Promise<void
 function createCachedAddressReader(
   options: AddressOptions,
 ): (raw: IncomingMessage) => RequestAddress {
-  const read = createAddressReader(options);
+  const readAddress = createAddressReader(options);
   const addressCache = new WeakMap<IncomingMessage, RequestAddress>();
   return (raw) => {
-    const address = addressCache.get(raw) ?? read(raw);
+    const address = addressCache.get(raw) ?? readAddress(raw);
     addressCache.set(raw, address);
     return address;
   };
@@ -112,13 +112,13 @@ function createCachedAddressReader(
 function installHooks(
   fastify: FastifyInstance,
   options: ServerOptions,
-  addresses: (raw: IncomingMessage) => RequestAddress,
+  addressOf: (raw: IncomingMessage) => RequestAddress,
 ): void {
   fastify.decorateRequest('origin', '');
   fastify.decorateRequest('pathPrefix', '');
   fastify.decorateRequest('clientAddress', '');
   fastify.addHook('onRequest', (request, reply, done) => {
-    const { base, prefix, client } = addresses(request.raw);
+    const { base, prefix, client } = addressOf(request.raw);
     Object.assign(request, { origin: base, pathPrefix: prefix, clientAddress: client });
     limitRequestTime(request, options.limits);
     for (const [name, value] of responseHeaders) reply.header(name, value);
@@ -197,34 +197,39 @@ function limitRequestTime(request: FastifyRequest, limits: ServerLimits): void {
  * Answers connections of an address beyond its limit with 503 and closes them (threat W2); while as many answers are pending as connections
  * are allowed, it closes further ones without an answer. The HTTP parser does not get them, so that none of their requests is carried out.
  */
-function limitConnections(server: Server, most: number): void {
-  const accept = server.listeners('connection');
+function limitConnections(server: Server, maxConnections: number): void {
+  const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
-  const open = new Map<string, number>();
-  const refused = new Map<string, number>();
+  const openCounts = new Map<string, number>();
+  const refusedCounts = new Map<string, number>();
   const detail =
-    `Too many connections: ${most} are open from this address, and it may have no more ` +
+    `Too many connections: ${maxConnections} are open from this address, and it may have no more ` +
     '(--connections-per-address). Use those again, or close them first.';
   server.on('connection', (socket: Socket) => {
-    if (tryCountConnection(open, socket, most))
-      for (const each of accept) each.call(server, socket);
-    else if (tryCountConnection(refused, socket, most)) refuseConnection(socket, detail);
+    if (tryCountConnection(openCounts, socket, maxConnections))
+      for (const listener of listeners) listener.call(server, socket);
+    else if (tryCountConnection(refusedCounts, socket, maxConnections))
+      refuseConnection(socket, detail);
     else socket.destroy();
   });
 }
 
 /**
- * Counts a socket among those of its address until it is closed; returns false, without counting it, if the address has `most` sockets
- * already.
+ * Counts a socket among those of its address until it is closed; returns false, without counting it, if the address has `maxConnections`
+ * sockets already.
  */
-function tryCountConnection(counts: Map<string, number>, socket: Socket, most: number): boolean {
+function tryCountConnection(
+  counts: Map<string, number>,
+  socket: Socket,
+  maxConnections: number,
+): boolean {
   const address = socket.remoteAddress ?? '';
   const count = counts.get(address) ?? 0;
-  if (count >= most) return false;
+  if (count >= maxConnections) return false;
   counts.set(address, count + 1);
   socket.once('close', () => {
-    const openLeft = counts.get(address)! - 1;
-    if (openLeft > 0) counts.set(address, openLeft);
+    const remainingCount = counts.get(address)! - 1;
+    if (remainingCount > 0) counts.set(address, remainingCount);
     else counts.delete(address);
   });
   return true;

@@ -21,16 +21,19 @@ export function urlSigner(key: Uint8Array): UrlSigner {
     createHmac('sha256', key).update(`${method} ${text}`).digest('base64url');
   return {
     sign(method, target, expiresAt) {
-      const mark = target.includes('?') ? '&' : '?';
-      const text = `${target}${mark}expires=${Math.ceil(expiresAt / 1000)}`;
+      const separator = target.includes('?') ? '&' : '?';
+      const text = `${target}${separator}expires=${Math.ceil(expiresAt / 1000)}`;
       return `${text}&signature=${signatureOf(method, text)}`;
     },
     verify(method, target) {
       const match = /^(.*[?&]expires=(\d{1,12}))&signature=([A-Za-z0-9_-]{43})$/s.exec(target);
       const [, text = '', expires = '0', signature = ''] = match ?? [];
       // A URL that is signed for GET is valid for HEAD, too.
-      const expected = signatureOf(method === 'HEAD' ? 'GET' : method, text);
-      const isSame = timingSafeEqual(Buffer.from(expected), Buffer.from(signature.padEnd(43, ' ')));
+      const expectedSignature = signatureOf(method === 'HEAD' ? 'GET' : method, text);
+      const isSame = timingSafeEqual(
+        Buffer.from(expectedSignature),
+        Buffer.from(signature.padEnd(43, ' ')),
+      );
       if (!match || !isSame) throw new AppError('forbidden', 'the address is not valid');
       return Number(expires) * 1000;
     },
@@ -49,7 +52,7 @@ export function dispositionParameter(name: string): string {
 function encodeFilename(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replaceAll(
     /[!'()*]/g,
-    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 }
 

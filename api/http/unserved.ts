@@ -17,8 +17,11 @@ export const unservedOperations: readonly UnservedOperation[] = [
 /** Returns the message that answers a request for an API operation that this server does not implement; undefined for other requests. */
 export function notImplementedMessage(method: string, path: string): string | undefined {
   const askedPath = path.replace(/(?<=.)\/$/, '');
-  const found = unservedOperations.find(
+  const unservedOperation = unservedOperations.find(
     ({ methods, path: pattern }) => methods.includes(method) && matchesPath(pattern, askedPath),
   );
-  return found && `Not available on this server: ${found.name}. Instead, ${found.instead}.`;
+  return (
+    unservedOperation &&
+    `Not available on this server: ${unservedOperation.name}. Instead, ${unservedOperation.instead}.`
+  );
 }

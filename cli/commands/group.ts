@@ -1,7 +1,7 @@
 import { AppError } from '../../engine/core/errors.js';
 import type { Answer, Client } from '../client.js';
 import type { Command, CommandContext } from '../command.js';
-import { connectClient, fetchListItems, serverOptions, showRows } from '../remote.js';
+import { connectClient, fetchListItems, serverOptions, showRow } from '../remote.js';
 import { readOptions } from './options.js';
 
 const serverUsage = '[--url <url>] [--token <token>]';
@@ -15,7 +15,7 @@ export const groupList: Command = {
     const { values } = readOptions(args, serverOptions, { min: 0, max: 0 });
     const client = await connectClient(values, env);
     for (const row of await fetchListItems(client, '/v1/groups')) {
-      showRows(terminal, {
+      showRow(terminal, {
         id: Number(row['id']),
         name: String(row['name']),
         members: Number(row['memberships_count']),
@@ -34,7 +34,7 @@ export const groupCreate: Command = {
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
     const createdGroup = await client.post('/v1/groups', { name: words[0] });
-    showRows(run.terminal, { id: Number(createdGroup['id']), name: String(createdGroup['name']) });
+    showRow(run.terminal, { id: Number(createdGroup['id']), name: String(createdGroup['name']) });
     return 0;
   },
 };
@@ -46,7 +46,7 @@ export const groupDelete: Command = {
   help: 'deletes a group with its permissions; its members stay; for administrators',
   async run(run) {
     const { client, words } = await connectForCommand(run, 1);
-    const group = await groupByName(client, words[0]!);
+    const group = await requireGroupByName(client, words[0]!);
     await client.delete(`/v1/groups/${String(group['id'])}`);
     run.terminal.note(`The group ${String(group['name'])} is deleted; its members stay.`);
     return 0;
@@ -62,7 +62,7 @@ export const groupMembers: Command = {
     const { client, words } = await connectForCommand(run, 1);
     for (const user of await fetchListItems(client, await resolveMembersPath(client, words[0]!))) {
       const name = String(user['full_name']);
-      showRows(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
+      showRow(run.terminal, { id: Number(user['id']), email: String(user['email']), name });
     }
     return 0;
   },
@@ -102,7 +102,7 @@ export const groupRemove: Command = {
 };
 
 /** Returns the group of the account with this name, in any letter case. Throws `not-found` if there is none. */
-export async function groupByName(client: Client, name: string): Promise<Answer> {
+export async function requireGroupByName(client: Client, name: string): Promise<Answer> {
   const query = new URLSearchParams({ name }).toString();
   const [group] = name === '' ? [] : await fetchListItems(client, `/v1/groups?${query}`);
   if (group !== undefined) return group;
@@ -110,7 +110,7 @@ export async function groupByName(client: Client, name: string): Promise<Answer>
 }
 
 async function resolveMembersPath(client: Client, name: string): Promise<string> {
-  return `/v1/groups/${String((await groupByName(client, name))['id'])}/memberships`;
+  return `/v1/groups/${String((await requireGroupByName(client, name))['id'])}/memberships`;
 }
 
 async function connectForCommand(

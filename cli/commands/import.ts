@@ -9,7 +9,7 @@ import {
   isFolderLocation,
   resolveLocation,
   serverOptions,
-  showRows,
+  showRow,
   withJsonProgress,
 } from '../remote.js';
 import { readOptions } from './options.js';
@@ -24,32 +24,32 @@ export const importCommand: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: Infinity });
     if (values.into === undefined) throw new UsageError('--into is missing');
     const client = await connectClient(values, env);
-    const place = await resolveLocation(client, values.into);
-    const isFolder = isFolderLocation(place, values.into);
-    const folder = isFolder ? place : await resolveParentLocation(client, place);
+    const location = await resolveLocation(client, values.into);
+    const isFolder = isFolderLocation(location, values.into);
+    const folder = isFolder ? location : await resolveParentLocation(client, location);
     const importTarget = {
-      vaultId: place.vaultId,
+      vaultId: location.vaultId,
       folder: { path: folder.path, id: await resolveFolder(client, folder) },
     };
-    let failed = 0;
+    let failedCount = 0;
     for (const file of positionals) {
       const fileImport: FileImport = isFolder
         ? { ...importTarget, file, datasetName: datasetNameOf(file) }
-        : { ...importTarget, file, datasetName: basename(place.path), appends: true };
+        : { ...importTarget, file, datasetName: basename(location.path), appends: true };
       try {
-        const done = await importFile(client, fileImport, withJsonProgress(terminal));
-        showRows(terminal, {
-          dataset: done.fullPath,
-          dataset_id: done.datasetId,
-          records: done.records,
+        const importedFile = await importFile(client, fileImport, withJsonProgress(terminal));
+        showRow(terminal, {
+          dataset: importedFile.fullPath,
+          dataset_id: importedFile.datasetId,
+          records: importedFile.recordCount,
           file,
         });
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        failed += 1;
+        failedCount += 1;
         terminal.note(`${file} was not imported: ${error.message}`);
       }
     }
-    return failed === 0 ? 0 : 1;
+    return failedCount === 0 ? 0 : 1;
   },
 };

@@ -12,7 +12,7 @@ import {
   resolveLocation,
   fetchListItems,
   serverOptions,
-  showRows,
+  showRow,
   withJsonProgress,
 } from '../remote.js';
 import { readOptions } from './options.js';
@@ -29,7 +29,7 @@ export const ls: Command = {
     if (text === undefined) {
       for (const vault of await fetchListItems(client, '/v2/vaults')) {
         const [id, path] = [Number(vault['id']), `${String(vault['full_path'])}:/`];
-        showRows(terminal, { type: String(vault['vault_type']), size: null, id, path });
+        showRow(terminal, { type: String(vault['vault_type']), size: null, id, path });
       }
       return 0;
     }
@@ -37,12 +37,12 @@ export const ls: Command = {
     if (path !== '/' && object === undefined) {
       throw new AppError('not-found', `there is nothing at ${text}`);
     }
-    const parent = path === '/' ? 'null' : String(object?.['id']);
+    const parentId = path === '/' ? 'null' : String(object?.['id']);
     const isLeaf = object !== undefined && object['object_type'] !== 'folder';
-    const listPath = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parent}`;
+    const listPath = `/v2/objects?vault_id=${vaultId}&parent_object_id=${parentId}`;
     for (const row of isLeaf ? [object] : await fetchListItems(client, listPath)) {
       const size = row['object_type'] === 'dataset' ? row['documents_count'] : row['size'];
-      showRows(terminal, {
+      showRow(terminal, {
         type: String(row['object_type']),
         size: (size ?? null) as number | null,
         id: Number(row['id']),
@@ -65,17 +65,17 @@ export const cp: Command = {
       throw new UsageError('one of the two must be a path on the server, such as vault:/path');
     }
     const client = await connectClient(values, env);
-    const reporting = withJsonProgress(terminal);
-    const place = await resolveLocation(client, isRemote(from) ? from : to);
+    const progressTerminal = withJsonProgress(terminal);
+    const location = await resolveLocation(client, isRemote(from) ? from : to);
     if (isRemote(to)) {
-      const isInto = isFolderLocation(place, to);
-      const folder = isInto ? place : await resolveParentLocation(client, place);
+      const isIntoFolder = isFolderLocation(location, to);
+      const folder = isIntoFolder ? location : await resolveParentLocation(client, location);
       const id = await resolveFolder(client, folder);
-      const filename = basename(isInto ? from : place.path);
-      const target = { vaultId: place.vaultId, folder: { path: folder.path, id }, filename };
-      const objectId = await uploadFile(client, from, target, reporting);
+      const filename = basename(isIntoFolder ? from : location.path);
+      const target = { vaultId: location.vaultId, folder: { path: folder.path, id }, filename };
+      const objectId = await uploadFile(client, from, target, progressTerminal);
       const object = await client.get(`/v2/objects/${objectId}`);
-      showRows(terminal, {
+      showRow(terminal, {
         type: 'file',
         size: Number(object['size']),
         id: objectId,
@@ -83,18 +83,18 @@ export const cp: Command = {
       });
       return 0;
     }
-    if (place.object?.['object_type'] !== 'file') {
+    if (location.object?.['object_type'] !== 'file') {
       throw new AppError(
         'not-found',
-        `${from} is ${place.object ? 'not a file' : 'not there'}; export writes datasets`,
+        `${from} is ${location.object ? 'not a file' : 'not there'}; export writes datasets`,
       );
     }
     const { download_url: url } = await client.get(
-      `/v2/objects/${String(place.object['id'])}/download`,
+      `/v2/objects/${String(location.object['id'])}/download`,
     );
-    const file = (await isFolder(to)) ? join(to, basename(place.path)) : to;
+    const file = (await isFolder(to)) ? join(to, basename(location.path)) : to;
     const bytes = await saveFile(file, client.download(String(url)));
-    showRows(terminal, { type: 'file', size: bytes, id: Number(place.object['id']), path: file });
+    showRow(terminal, { type: 'file', size: bytes, id: Number(location.object['id']), path: file });
     return 0;
   },
 };
@@ -118,7 +118,7 @@ export const tasks: Command = {
     const filter =
       values.status === undefined ? '' : `?status=${encodeURIComponent(values.status)}`;
     for (const row of await fetchListItems(client, `/v2/tasks${filter}`, maxRows)) {
-      showRows(terminal, {
+      showRow(terminal, {
         id: Number(row['id']),
         status: String(row['status']),
         type: String(row['task_display_name']),

@@ -6,20 +6,20 @@ export const dataOption = { data: { type: 'string' } } as const satisfies ParseA
 
 /**
  * Parses the options of a command that runs once. Throws `UsageError` for an unknown option, and unless the number of positional arguments
- * is between `count.min` and `count.max`.
+ * is between `range.min` and `range.max`.
  */
 export function readOptions<O extends ParseArgsOptionsConfig>(
   args: readonly string[],
   options: O,
-  count: { readonly min: number; readonly max: number },
+  range: { readonly min: number; readonly max: number },
 ): ReturnType<typeof parseArgs<{ options: O; allowPositionals: true }>> {
-  let parsed;
+  let parsedArgs;
   try {
-    parsed = parseArgs({ args: [...args], options, allowPositionals: true });
+    parsedArgs = parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
-  const found = parsed.positionals.length;
-  if (found >= count.min && found <= count.max) return parsed;
-  throw new UsageError(found < count.min ? 'an argument is missing' : 'too many arguments');
+  const argumentCount = parsedArgs.positionals.length;
+  if (argumentCount >= range.min && argumentCount <= range.max) return parsedArgs;
+  throw new UsageError(argumentCount < range.min ? 'an argument is missing' : 'too many arguments');
 }

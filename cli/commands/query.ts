@@ -8,7 +8,7 @@ import {
   connectClient,
   resolveDataset,
   serverOptions,
-  showRows,
+  showRow,
   withJsonProgress,
 } from '../remote.js';
 import { progressLine } from '../terminal.js';
@@ -60,9 +60,9 @@ export const exportCommand: Command = {
   help: 'exports the records that meet the conditions to a local file',
   details: async () => {
     const { defaultFormat, exportFormats } = await loadFormats();
-    const width = Math.max(...exportFormats.map(({ format }) => format.length));
+    const formatWidth = Math.max(...exportFormats.map(({ format }) => format.length));
     const lines = exportFormats.map(
-      ({ format, description }) => `  ${format.padEnd(width)}  ${description}`,
+      ({ format, description }) => `  ${format.padEnd(formatWidth)}  ${description}`,
     );
     return `Formats, ${defaultFormat} by default:\n${lines.join('\n')}`;
   },
@@ -77,7 +77,7 @@ export const exportCommand: Command = {
     const params = { ...queryRequestOf(values), ...(limit !== undefined && { limit }) };
     const client = await connectClient(values, env);
     const dataset = await resolveDataset(client, positionals[0] ?? '');
-    const reporting = withJsonProgress(terminal);
+    const progressTerminal = withJsonProgress(terminal);
     let job = await client.post('/v2/dataset_exports', {
       dataset_id: Number(dataset['id']),
       format: values.format ?? (await loadFormats()).defaultFormat,
@@ -87,11 +87,14 @@ export const exportCommand: Command = {
     while (['pending', 'queued', 'running'].includes(String(job['status']))) {
       const progress = progressOf(job);
       const title = 'exporting';
-      reporting.progress(progressLine({ title, ...progress }), { event: title, ...progress });
+      progressTerminal.progress(progressLine({ title, ...progress }), {
+        event: title,
+        ...progress,
+      });
       await pause(pollMs);
       job = await client.get(path);
     }
-    reporting.progress('');
+    progressTerminal.progress('');
     if (job['status'] !== 'completed') {
       throw new AppError('input', String(job['error_message'] ?? `it was ${job['status']}`));
     }
@@ -102,7 +105,7 @@ export const exportCommand: Command = {
     const [, extension] = decodeURIComponent(String(url)).split(`-${String(job['id'])}.`);
     const file = values.out ?? `${name}.${extension?.split('&')[0]}`;
     const bytes = await saveFile(file, client.download(String(url)));
-    showRows(terminal, { file, bytes, records: progressOf(job).records });
+    showRow(terminal, { file, bytes, records: progressOf(job).records });
     return 0;
   },
 };

@@ -92,8 +92,8 @@ async function importIntoRunningServer(
   terminal: Terminal,
 ): Promise<number> {
   if (files.length === 0) {
-    const place = `another server uses ${config.data} and is ready at ${origin}`;
-    throw new AppError('conflict', `${place}; stop it or choose another folder with --data`);
+    const reason = `another server uses ${config.data} and is ready at ${origin}`;
+    throw new AppError('conflict', `${reason}; stop it or choose another folder with --data`);
   }
   terminal.note(`Using the server that runs at ${origin}`);
   const preparedStart = await withDataFolder(config.data, (data) =>
@@ -108,13 +108,13 @@ function announceServer(
   terminal: Terminal,
   config: Config,
   origin: string,
-  prepared: PreparedStart,
+  preparedStart: PreparedStart,
 ): void {
   terminal.out(`Strandlake is ready at ${config.publicUrl ?? origin} (data in ${config.data})`);
   terminal.out(
-    prepared.firstSecret === null
-      ? `To create a token: npm run strandlake -- token add ${prepared.user.email}`
-      : `Your token, shown this once: ${prepared.firstSecret}`,
+    preparedStart.firstSecret === null
+      ? `To create a token: npm run strandlake -- token add ${preparedStart.user.email}`
+      : `Your token, shown this once: ${preparedStart.firstSecret}`,
   );
 }
 
@@ -125,23 +125,24 @@ function announceServer(
 async function importAll(
   config: Config,
   origin: string,
-  prepared: PreparedStart,
+  preparedStart: PreparedStart,
   files: readonly string[],
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<number> {
-  const { exampleVault, personalVault, user, firstSecret } = prepared;
+  const { exampleVault, personalVault, user, firstSecret } = preparedStart;
   if (!exampleVault && files.length === 0) return 0;
   const token = await withDataFolder(config.data, (data) => createWorkToken(data, user));
   const client = openClient(origin, token.secret, signal);
-  const attempt = async (wanted: FileImport): Promise<number | undefined> => {
+  const attempt = async (fileImport: FileImport): Promise<number | undefined> => {
     try {
-      const importedRecords = await importFile(client, wanted, terminal);
-      terminal.out(importedLine(importedRecords));
-      return importedRecords.datasetId;
+      const importedFile = await importFile(client, fileImport, terminal);
+      terminal.out(importedLine(importedFile));
+      return importedFile.datasetId;
     } catch (error) {
       terminal.progress('');
-      if (!signal.aborted) terminal.note(`${wanted.file} was not imported: ${errorReason(error)}`);
+      if (!signal.aborted)
+        terminal.note(`${fileImport.file} was not imported: ${errorReason(error)}`);
       return undefined;
     }
   };
@@ -149,11 +150,11 @@ async function importAll(
     if (exampleVault) {
       await importExample(client, exampleVault.id, firstSecret, attempt, terminal);
     }
-    let failed = 0;
+    let failedCount = 0;
     for (const file of files) {
-      if ((await attempt({ file, vaultId: personalVault.id })) === undefined) failed += 1;
+      if ((await attempt({ file, vaultId: personalVault.id })) === undefined) failedCount += 1;
     }
-    return failed;
+    return failedCount;
   } finally {
     await withDataFolder(config.data, ({ catalog }) => catalog.tokens.revoke(token.id));
   }
@@ -163,7 +164,7 @@ async function importExample(
   client: Client,
   vaultId: number,
   secret: string | null,
-  attempt: (wanted: FileImport) => Promise<number | undefined>,
+  attempt: (fileImport: FileImport) => Promise<number | undefined>,
   terminal: Terminal,
 ): Promise<void> {
   const datasetId = await attempt({ file: exampleFile, vaultId, datasetName: 'clinvar' });

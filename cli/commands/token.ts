@@ -104,12 +104,12 @@ export const tokenRevoke: Command = {
     const folder = await requireDataFolder(values.data, env);
     const row = await withDataFolder(folder, ({ catalog }) =>
       catalog.transaction(async (tx) => {
-        const revoked = await tx.tokens.revoke(id);
-        const user = revoked && (await tx.users.get(revoked.userId));
+        const revokedToken = await tx.tokens.revoke(id);
+        const user = revokedToken && (await tx.users.get(revokedToken.userId));
         if (!user) return undefined;
-        const subject = tokenSubject(revoked, user.accountId);
+        const subject = tokenSubject(revokedToken, user.accountId);
         await recordAudit(tx, { actor: null, action: 'token.revoke', subject });
-        return revoked;
+        return revokedToken;
       }),
     );
     if (!row) throw new AppError('not-found', `there is no token ${id}`);

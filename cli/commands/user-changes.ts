@@ -28,9 +28,9 @@ export const userInvite: Command = {
       ...(email !== undefined && { email }),
       ...(values.hours !== undefined && { expires_in_hours: values.hours }),
     });
-    const expires = String(createdInvitation['expires_at']);
+    const expiryText = String(createdInvitation['expires_at']);
     terminal.note(
-      `Send this link to ${email ?? 'who is invited'}; it works once, until ${expires}:`,
+      `Send this link to ${email ?? 'who is invited'}; it works once, until ${expiryText}:`,
     );
     terminal.out(String(createdInvitation['link']));
     return 0;
@@ -44,8 +44,8 @@ export const userRole: Command = {
   help: 'changes the role of a user; for administrators',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
-    const [email = '', wanted = ''] = positionals;
-    const role = parseRole(wanted);
+    const [email = '', roleText = ''] = positionals;
+    const role = parseRole(roleText);
     const client = await connectClient(values, env);
     await client.patch(await resolveUserPath(client, email, true), { role });
     terminal.note(`${email} is ${role}.`);

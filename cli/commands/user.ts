@@ -14,7 +14,7 @@ import {
   originOf,
   fetchListItems,
   serverOptions,
-  showRows,
+  showRow,
 } from '../remote.js';
 import { dataOption, readOptions } from './options.js';
 
@@ -111,7 +111,7 @@ export const userList: Command = {
     const client = await connectUnlessFolder(values, env);
     const users = client ? await fetchUsers(client) : await listUsersOfDataFolder(values.data, env);
     for (const { isActive, ...user } of users) {
-      showRows(terminal, { ...user, state: isActive ? 'active' : 'removed' });
+      showRow(terminal, { ...user, state: isActive ? 'active' : 'removed' });
     }
     return 0;
   },
@@ -184,8 +184,8 @@ async function listUsersOfDataFolder(
 
 /** Returns the domain of the account of the first user, which `serve` has created. */
 async function readFirstDomain(tx: Tables): Promise<string> {
-  const [first] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
-  const account = first && (await tx.accounts.get(first.accountId));
+  const [firstUser] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
+  const account = firstUser && (await tx.accounts.get(firstUser.accountId));
   if (account !== undefined) return account.domain;
   throw new UsageError('there is no user yet; name the account to create with --account');
 }

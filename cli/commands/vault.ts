@@ -6,9 +6,9 @@ import {
   resolveLocation,
   fetchListItems,
   serverOptions,
-  showRows,
+  showRow,
 } from '../remote.js';
-import { groupByName } from './group.js';
+import { requireGroupByName } from './group.js';
 import { readOptions } from './options.js';
 
 const permissionNames = ['read', 'write', 'admin'];
@@ -20,18 +20,18 @@ export const vaultShare: Command = {
   help: 'gives a user or a group a permission on a vault, or changes the one they have',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 3, max: 3 });
-    const [vault = '', holder = '', permission = ''] = positionals;
+    const [vaultPath = '', holder = '', permission = ''] = positionals;
     if (!permissionNames.includes(permission)) {
       throw new UsageError(
         `the permission must be one of ${permissionNames.join(', ')}, not ${permission}`,
       );
     }
     const client = await connectClient(values, env);
-    const path = await resolvePermissionsPath(client, vault);
-    const key = isEmailAddress(holder)
+    const path = await resolvePermissionsPath(client, vaultPath);
+    const holderKey = isEmailAddress(holder)
       ? { email: holder }
-      : { group_id: (await groupByName(client, holder))['id'] };
-    showRows(terminal, permissionRow(await client.put(path, { ...key, permission })));
+      : { group_id: (await requireGroupByName(client, holder))['id'] };
+    showRow(terminal, permissionRow(await client.put(path, { ...holderKey, permission })));
     return 0;
   },
 };
@@ -43,18 +43,18 @@ export const vaultUnshare: Command = {
   help: 'revokes the permission of a user or a group on a vault; it counts from the next request on',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
-    const [vault = '', holder = ''] = positionals;
+    const [vaultPath = '', holder = ''] = positionals;
     const client = await connectClient(values, env);
-    const path = await resolvePermissionsPath(client, vault);
+    const path = await resolvePermissionsPath(client, vaultPath);
     const holderName = holder.toLowerCase();
-    const granted = (await fetchListItems(client, path)).find(
+    const grantedPermission = (await fetchListItems(client, path)).find(
       (row) => permissionRow(row).holder.toLowerCase() === holderName,
     );
-    if (granted === undefined) {
-      throw new AppError('not-found', `${holder} has no permission on ${vault}`);
+    if (grantedPermission === undefined) {
+      throw new AppError('not-found', `${holder} has no permission on ${vaultPath}`);
     }
-    await client.delete(`${path}/${String(granted['id'])}`);
-    terminal.note(`${holder} has no permission on ${vault} any more.`);
+    await client.delete(`${path}/${String(grantedPermission['id'])}`);
+    terminal.note(`${holder} has no permission on ${vaultPath} any more.`);
     return 0;
   },
 };
@@ -66,11 +66,11 @@ export const vaultTransfer: Command = {
   help: 'makes another user of the account the owner of a vault; the former owner keeps admin as a permission',
   async run({ args, env, terminal }) {
     const { values, positionals } = readOptions(args, serverOptions, { min: 2, max: 2 });
-    const [vault = '', email = ''] = positionals;
+    const [vaultPath = '', email = ''] = positionals;
     const client = await connectClient(values, env);
-    const { vaultId } = await resolveLocation(client, vault);
+    const { vaultId } = await resolveLocation(client, vaultPath);
     await client.patch(`/v2/vaults/${vaultId}`, { email });
-    terminal.note(`${email} owns ${vault} now.`);
+    terminal.note(`${email} owns ${vaultPath} now.`);
     return 0;
   },
 };
@@ -84,13 +84,13 @@ export const vaultPermissions: Command = {
     const { values, positionals } = readOptions(args, serverOptions, { min: 1, max: 1 });
     const client = await connectClient(values, env);
     const path = await resolvePermissionsPath(client, positionals[0] ?? '');
-    for (const row of await fetchListItems(client, path)) showRows(terminal, permissionRow(row));
+    for (const row of await fetchListItems(client, path)) showRow(terminal, permissionRow(row));
     return 0;
   },
 };
 
-async function resolvePermissionsPath(client: Client, vault: string): Promise<string> {
-  return `/v2/vaults/${(await resolveLocation(client, vault)).vaultId}/permissions`;
+async function resolvePermissionsPath(client: Client, vaultPath: string): Promise<string> {
+  return `/v2/vaults/${(await resolveLocation(client, vaultPath)).vaultId}/permissions`;
 }
 
 /** Whether a text names a user, by the email address, rather than a group, by its name. */

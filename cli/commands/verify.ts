@@ -32,15 +32,15 @@ export const verify: Command = {
       const now = Date.now();
       const store = openStore(data);
       const unreferencedBefore = now - graceMs;
-      const found = await verifyFolder({ data, catalog, store, unreferencedBefore, now });
-      for (const { where, problem } of found) terminal.out(`${where}: ${problem}`);
+      const differences = await verifyFolder({ data, catalog, store, unreferencedBefore, now });
+      for (const { where, problem } of differences) terminal.out(`${where}: ${problem}`);
       const { total } = await catalog.datasets.list({ viewer: null }, { limit: 0, offset: 0 });
       terminal.note(
-        found.length === 0
+        differences.length === 0
           ? `${data.root}: ${total} datasets, all is well`
-          : `${data.root}: ${found.length} differences`,
+          : `${data.root}: ${differences.length} differences`,
       );
-      return found.length === 0 ? 0 : 1;
+      return differences.length === 0 ? 0 : 1;
     } finally {
       await catalog.close();
     }

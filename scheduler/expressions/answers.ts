@@ -72,14 +72,14 @@ export class HostAnswerCache {
   #latest = new Map<string, KnownCall>();
   #earlier = new Map<string, KnownCall>();
   /** The estimated size in bytes of the calls in `#latest`. */
-  #bytes = 0;
+  #latestBytes = 0;
   /** The calls that have no answer yet, by their texts. */
-  #noted = new Map<string, NotedCall>();
+  #notedCalls = new Map<string, NotedCall>();
   #notedLength = 0;
   /** Number of times that an evaluation asked for an unknown answer. */
   missedAnswerCount = 0;
   /** The last empty value that was returned in place of an unknown answer, and the call that it was returned for. */
-  #empty: PyValue = null;
+  #emptyResult: PyValue = null;
   #emptyCall: NotedCall | undefined;
 
   /** Sets the function that asks the host, and forgets the calls noted so far. */
@@ -90,24 +90,24 @@ export class HostAnswerCache {
 
   /** Returns the answer to a call. Throws an `AppError`. */
   answerToCall(name: string, args: string): HostCallResult {
-    return answerOrThrow(this.#known(callText({ name, args })));
+    return answerOrThrow(this.#findOrAsk(callText({ name, args })));
   }
 
   /** Returns the value of the answer to a call. Throws an `AppError`. */
   valueOf(runtime: Runtime, name: string, args: string): PyValue {
-    return valueOf(runtime, this.#known(callText({ name, args })));
+    return valueOf(runtime, this.#findOrAsk(callText({ name, args })));
   }
 
   /** Returns the value of a known answer. For an unknown one, returns an empty value, and notes the call if batches may contain it. */
   knownValueOf(runtime: Runtime, name: string, args: string): PyValue {
     const text = callText({ name, args });
-    const knownAnswer = this.#find(text);
-    if (knownAnswer !== undefined) return valueOf(runtime, knownAnswer);
+    const knownCall = this.#findKept(text);
+    if (knownCall !== undefined) return valueOf(runtime, knownCall);
     this.missedAnswerCount++;
-    this.#empty = emptyResultOf(name);
-    this.#emptyCall = batchFunctionNames.has(name) ? this.#note(text) : undefined;
+    this.#emptyResult = emptyResultOf(name);
+    this.#emptyCall = batchFunctionNames.has(name) ? this.#noteCall(text) : undefined;
     if (this.#emptyCall !== undefined) this.#emptyCall.missesElsewhere++;
-    return this.#empty;
+    return this.#emptyResult;
   }
 
   /**
@@ -115,9 +115,9 @@ export class HostAnswerCache {
    * other empty values cannot be told apart.
    */
   missedCall(value: PyValue): PendingCall | undefined {
-    if (value !== this.#empty || !(value instanceof PyList)) return undefined;
+    if (value !== this.#emptyResult || !(value instanceof PyList)) return undefined;
     const call = this.#emptyCall;
-    this.#empty = null;
+    this.#emptyResult = null;
     if (call !== undefined) call.missesElsewhere--;
     return call;
   }
@@ -127,21 +127,21 @@ export class HostAnswerCache {
    * was noted and contains `placeholder` exactly once.
    */
   callsSharingTemplate(placeholder: string): CallsSharingTemplate | undefined {
-    const texts = [...this.#noted.keys()];
+    const texts = [...this.#notedCalls.keys()];
     this.#forgetNoted();
-    const parts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];
-    if (parts.length !== 2) return undefined;
-    const [before, after] = parts as [string, string];
+    const templateParts = texts.length === 1 ? texts[0]!.split(JSON.stringify(placeholder)) : [];
+    if (templateParts.length !== 2) return undefined;
+    const [before, after] = templateParts as [string, string];
     return new CallTemplateBatcher({ before, after }, this.#ask, (text, answer) => new NotedCall(text, this, answer)); // prettier-ignore
   }
 
   /** Has the noted calls answered; returns false if there are none. */
   sendPendingCalls(): boolean {
-    const notedCalls = [...this.#noted.values()];
+    const notedCalls = [...this.#notedCalls.values()];
     this.#forgetNoted();
-    if (notedCalls.length <= minBatchCalls) for (const { text } of notedCalls) this.#asked(text);
+    if (notedCalls.length <= minBatchCalls) for (const { text } of notedCalls) this.#askOne(text);
     else {
-      const answers = this.#batch(notedCalls.map(({ text }) => text));
+      const answers = this.#askBatch(notedCalls.map(({ text }) => text));
       for (let i = 0; i < notedCalls.length; i++) {
         const call = notedCalls[i]!;
         call.answer = answers[i] ?? null;
@@ -153,42 +153,42 @@ export class HostAnswerCache {
 
   /** Keeps the answer to a noted call, if it has one. */
   keep({ text, answer }: NotedCall): void {
-    if (answer !== null) this.#keep({ text, outcome: answer });
+    if (answer !== null) this.#keepCall({ text, outcome: answer });
   }
 
-  #known(text: string): KnownCall {
-    return this.#find(text) ?? this.#asked(text);
+  #findOrAsk(text: string): KnownCall {
+    return this.#findKept(text) ?? this.#askOne(text);
   }
 
-  #find(text: string): KnownCall | undefined {
-    const latestAnswer = this.#latest.get(text);
-    if (latestAnswer !== undefined) return latestAnswer;
-    const earlierAnswer = this.#earlier.get(text);
-    if (earlierAnswer !== undefined) this.#keep(earlierAnswer);
-    return earlierAnswer;
+  #findKept(text: string): KnownCall | undefined {
+    const latestCall = this.#latest.get(text);
+    if (latestCall !== undefined) return latestCall;
+    const earlierCall = this.#earlier.get(text);
+    if (earlierCall !== undefined) this.#keepCall(earlierCall);
+    return earlierCall;
   }
 
-  #asked(text: string): KnownCall {
-    return this.#keep({
+  #askOne(text: string): KnownCall {
+    return this.#keepCall({
       text,
       outcome: outcomeOf(() => this.#ask(callOfText(text)) as HostCallResult),
     });
   }
 
   /** Notes a call for a batch, unless the batch is full. */
-  #note(text: string): NotedCall | undefined {
-    const notedCall = this.#noted.get(text);
+  #noteCall(text: string): NotedCall | undefined {
+    const notedCall = this.#notedCalls.get(text);
     if (notedCall !== undefined) return notedCall;
-    if (this.#noted.size === maxBatchCalls || this.#notedLength > maxBatchTextLength)
+    if (this.#notedCalls.size === maxBatchCalls || this.#notedLength > maxBatchTextLength)
       return undefined;
     const call = new NotedCall(text, this);
-    this.#noted.set(text, call);
+    this.#notedCalls.set(text, call);
     this.#notedLength += text.length;
     return call;
   }
 
   #forgetNoted(): void {
-    this.#noted = new Map();
+    this.#notedCalls = new Map();
     this.#notedLength = 0;
   }
 
@@ -196,22 +196,22 @@ export class HostAnswerCache {
    * Returns the answers to the calls of a batch. If the batch fails, all answers are missing; each call is then made alone, which shows the
    * error.
    */
-  #batch(texts: readonly string[]): BatchAnswers {
+  #askBatch(texts: readonly string[]): BatchAnswers {
     const answers = outcomeOf(() => this.#ask({ batch: packStrings(texts) }) as PackedAnswers);
     return answers instanceof AppError ? [] : unpackAnswers(answers);
   }
 
-  #keep(known: KnownCall): KnownCall {
-    const { text, outcome } = known;
-    this.#bytes +=
+  #keepCall(call: KnownCall): KnownCall {
+    const { text, outcome } = call;
+    this.#latestBytes +=
       text.length + (outcome instanceof AppError ? 100 : 2 * outcome.json.length) + 200;
-    if (this.#bytes > maxCachedBytes / 2) {
+    if (this.#latestBytes > maxCachedBytes / 2) {
       this.#earlier = this.#latest;
       this.#latest = new Map();
-      this.#bytes = 0;
+      this.#latestBytes = 0;
     }
-    this.#latest.set(text, known);
-    return known;
+    this.#latest.set(text, call);
+    return call;
   }
 }
 
@@ -239,16 +239,16 @@ function answerOrThrow({ outcome }: KnownCall): HostCallResult {
   return outcome;
 }
 
-function valueOf(runtime: Runtime, known: KnownCall): PyValue {
-  const answer = answerOrThrow(known);
-  const { value } = known;
+function valueOf(runtime: Runtime, call: KnownCall): PyValue {
+  const answer = answerOrThrow(call);
+  const { value } = call;
   if (value !== undefined) {
     chargeAnswerBudget(runtime, answer);
     return copyValue(value);
   }
   const answerValue = parseAnswerValue(runtime, answer);
   if (answer.json.length > maxKeptAnswerLength) return answerValue;
-  known.value = answerValue;
+  call.value = answerValue;
   return copyValue(answerValue);
 }
 

@@ -8,15 +8,15 @@ interface ThreadCallCache {
 }
 
 /** The cache of the latest job in this thread, for the next part of the same attempt. */
-let latestCallCache: { readonly scope: string; readonly memory: ThreadCallCache } | undefined;
+let latestCallCache: { readonly scope: string; readonly cache: ThreadCallCache } | undefined;
 
 /** Returns the cache of a scope: consecutive parts of an attempt at a job in this thread share it. */
 export function callCacheOf(scope: string | undefined): ThreadCallCache {
   dropCacheOfOtherScope(scope);
-  if (latestCallCache !== undefined) return latestCallCache.memory;
-  const memory = { answers: new HostAnswerCache(), results: new JobResults() };
-  if (scope !== undefined) latestCallCache = { scope, memory };
-  return memory;
+  if (latestCallCache !== undefined) return latestCallCache.cache;
+  const cache = { answers: new HostAnswerCache(), results: new JobResults() };
+  if (scope !== undefined) latestCallCache = { scope, cache };
+  return cache;
 }
 
 /** Drops the cache of the previous scope, unless the work that begins has the same scope. */

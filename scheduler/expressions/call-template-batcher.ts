@@ -18,36 +18,36 @@ type CreateAnsweredCall = (text: string, answer: HostCallResult | null) => Pendi
 export class CallTemplateBatcher implements CallsSharingTemplate {
   readonly #template: CallTemplate;
   readonly #ask: (request: HostBatch) => HostReply;
-  readonly #answered: CreateAnsweredCall;
+  readonly #createCall: CreateAnsweredCall;
 
   constructor(
     template: CallTemplate,
     ask: (request: HostBatch) => HostReply,
-    answered: CreateAnsweredCall,
+    createCall: CreateAnsweredCall,
   ) {
     this.#template = template;
     this.#ask = ask;
-    this.#answered = answered;
+    this.#createCall = createCall;
   }
 
   get key(): string {
     return JSON.stringify(this.#template);
   }
 
-  answers(texts: PackedStrings, some: readonly number[]): TemplateCallAnswers {
-    const literals = packLiterals(texts, some);
-    const answers = this.#asked(literals);
+  answers(texts: PackedStrings, indices: readonly number[]): TemplateCallAnswers {
+    const literals = packLiterals(texts, indices);
+    const answers = this.#askForAnswers(literals);
     return {
       texts: answers.texts,
       call: (at) => {
         const [text] = callTextsOfTemplate(this.#template, [stringAt(literals, at)]);
-        return this.#answered(text!, answerAt(answers, at));
+        return this.#createCall(text!, answerAt(answers, at));
       },
     };
   }
 
   /** Returns the answers to a batch. If the batch fails, all answers are null; each call is then made alone, which shows the error. */
-  #asked(batch: PackedStrings): PackedAnswers {
+  #askForAnswers(batch: PackedStrings): PackedAnswers {
     try {
       return this.#ask({ batch, template: this.#template }) as PackedAnswers;
     } catch (error) {

@@ -18,26 +18,30 @@ import type { PageTableTask } from './host-call-protocol.js';
 /** Encodes annotated records as CSV or Arrow, with the columns that an export of them has. */
 export async function encodeRecordTable(
   records: readonly PyDict[],
-  { columns: planned, titles, format: name, file }: PageTableTask,
+  { columns: plannedColumns, titles, format: name, file }: PageTableTask,
 ): Promise<Uint8Array> {
-  const { made, columns } = unifiedBatch(records, planned);
-  const { batch } = made;
+  const { annotated, columns } = unifiedBatch(records, plannedColumns);
+  const { batch } = annotated;
   const filledNames = new Set(batch.columns.map((column) => column.name));
   const projection = annotatedProjection(
-    planned,
+    plannedColumns,
     columns,
-    fieldNamesOfBatches([made]),
+    fieldNamesOfBatches([annotated]),
     filledNames,
   );
   const { format, head, tail } = pageFormats[name];
-  const first = head(projection, titles);
-  if (records.length === 0) return Buffer.concat([first, tail]);
+  const headBytes = head(projection, titles);
+  if (records.length === 0) return Buffer.concat([headBytes, tail]);
   const segment = await writeSegmentUnflushed(batch, file);
-  made.release();
+  annotated.release();
   const source = openSegments([{ path: file, blockChecksums: segment.blockChecksums }]);
   try {
-    const rows = records.map((_, row): RowRef => [0, row]);
-    return Buffer.concat([first, pageRecords(source, rows, { projection, format }).bytes, tail]);
+    const rowRefs = records.map((_, row): RowRef => [0, row]);
+    return Buffer.concat([
+      headBytes,
+      pageRecords(source, rowRefs, { projection, format }).bytes,
+      tail,
+    ]);
   } finally {
     source.close();
   }
@@ -47,10 +51,10 @@ export async function encodeRecordTable(
 function unifiedBatch(
   records: readonly PyDict[],
   { stored, known, hints }: AnnotatedColumns,
-): { readonly made: AnnotatedBatch; readonly columns: Columns } {
-  const first = annotatedBatch(records, known, hints);
-  const { columns } = unifyColumns(stored, [first.columns]);
-  if (!needsRewrite(first.columns, columns)) return { made: first, columns };
-  first.release();
-  return { made: annotatedBatch(records, columns, []), columns };
+): { readonly annotated: AnnotatedBatch; readonly columns: Columns } {
+  const firstPass = annotatedBatch(records, known, hints);
+  const { columns } = unifyColumns(stored, [firstPass.columns]);
+  if (!needsRewrite(firstPass.columns, columns)) return { annotated: firstPass, columns };
+  firstPass.release();
+  return { annotated: annotatedBatch(records, columns, []), columns };
 }

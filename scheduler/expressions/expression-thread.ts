@@ -23,9 +23,9 @@ import type { ThreadRequest } from './host-call-protocol.js';
 /** Maximum size in bytes of the result of an expression as JSON. */
 const maxResultBytes = 1_000_000;
 /** Maximum size of the records of a request as JSON: of each record in bytes, of all records in UTF-16 code units. */
-const maxRecordsBytes = 10_000_000;
+const maxRecordsSize = 10_000_000;
 /** Maximum size of a page of a query as JSON, in UTF-16 code units. */
-const maxPageBytes = 64_000_000;
+const maxPageLength = 64_000_000;
 /** Maximum number of errors that the answer to an annotation lists. */
 const maxShownErrors = 5;
 
@@ -59,25 +59,25 @@ export function annotate(task: ThreadRequest<'annotate'>): Promise<Outcome<strin
     const host = expressionHost(task, task.calls);
     const texts: string[] = [];
     const examples: object[] = [];
-    let bytes = 0;
+    let textLength = 0;
     let failedRecords = 0;
     let failedFields = 0;
     const inputs = listItemsOf(memberOf(body, 'records'));
-    let index = -1;
+    let inputIndex = -1;
     for (const one of annotatedRecords(annotation, inputs, requestedRecord, host)) {
-      index += 1;
+      inputIndex += 1;
       const { records, fieldErrors, firstError } = one;
       for (const record of records) {
-        const text = jsonOfValue(record, maxRecordsBytes);
-        bytes += text.length + 1;
-        if (bytes > maxRecordsBytes)
+        const text = jsonOfValue(record, maxRecordsSize);
+        textLength += text.length + 1;
+        if (textLength > maxRecordsSize)
           throw limitExceededError('results of more than 10 MB: annotate fewer records at a time');
         texts.push(text);
       }
       failedFields += fieldErrors;
       if (firstError === undefined) continue;
       failedRecords += 1;
-      if (examples.length < maxShownErrors) examples.push({ record: index, ...firstError });
+      if (examples.length < maxShownErrors) examples.push({ record: inputIndex, ...firstError });
     }
     const errors = { records: failedRecords, fields: failedFields, examples };
     return `{"results":[${texts.join(',')}],"errors":${JSON.stringify(errors)}}`;
@@ -111,12 +111,12 @@ function* pageRecords(
   task: ThreadRequest<'page' | 'pageTable'>,
 ): Generator<{ readonly record: PyDict; readonly text: string }> {
   const host = expressionHost(task, task.calls);
-  const annotate = createRecordAnnotator(task, task.sourceDataset);
-  let bytes = 0;
-  for (const record of annotate([...splitRecordTexts(task.records)], host)) {
+  const annotateTexts = createRecordAnnotator(task, task.sourceDataset);
+  let textLength = 0;
+  for (const record of annotateTexts([...splitRecordTexts(task.records)], host)) {
     const text = jsonOfRecord(record);
-    bytes += text.length + 1;
-    if (bytes > maxPageBytes)
+    textLength += text.length + 1;
+    if (textLength > maxPageLength)
       throw limitExceededError('a page of more than 64 MB: ask for fewer records at a time');
     yield { record, text };
   }

@@ -34,7 +34,7 @@ export interface ExpressionTaskOptions {
 export class ExpressionThreads {
   readonly #slots = new PrioritySemaphore(threadCount);
   /** One slot for each user who has tasks that are not urgent. */
-  readonly #slotsOfUsers = new Map<number, { readonly slots: PrioritySemaphore; tasks: number }>();
+  readonly #slotsByUser = new Map<number, { readonly slots: PrioritySemaphore; tasks: number }>();
   #threads: Threads | undefined;
   #isClosed = false;
 
@@ -45,13 +45,13 @@ export class ExpressionThreads {
   async runTask<K extends keyof ExpressionRequests>(
     kind: K,
     task: ExpressionRequests[K],
-    run: ExpressionTaskOptions,
+    options: ExpressionTaskOptions,
   ): Promise<ExpressionResult<K>> {
-    const { signal, isUrgent, userId } = run;
+    const { signal, isUrgent, userId } = options;
     const work = (): Promise<ExpressionResult<K>> =>
-      this.#slots.runInSlot(() => this.#runNow(kind, task, run), signal, isUrgent);
+      this.#slots.runInSlot(() => this.#runInThread(kind, task, options), signal, isUrgent);
     try {
-      return await (isUrgent ? work() : this.#inTurn(userId, work, signal));
+      return await (isUrgent ? work() : this.#runInUserSlot(userId, work, signal));
     } catch (error) {
       if (signal.aborted || this.#isClosed) throw canceledError();
       throw error;
@@ -64,22 +64,22 @@ export class ExpressionThreads {
     await this.#threads?.close();
   }
 
-  async #inTurn<T>(userId: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const userSlot = this.#slotsOfUsers.get(userId) ?? {
+  async #runInUserSlot<T>(userId: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const userSlots = this.#slotsByUser.get(userId) ?? {
       slots: new PrioritySemaphore(1),
       tasks: 0,
     };
-    this.#slotsOfUsers.set(userId, userSlot);
-    userSlot.tasks += 1;
+    this.#slotsByUser.set(userId, userSlots);
+    userSlots.tasks += 1;
     try {
-      return await userSlot.slots.runInSlot(work, signal, false);
+      return await userSlots.slots.runInSlot(work, signal, false);
     } finally {
-      userSlot.tasks -= 1;
-      if (userSlot.tasks === 0) this.#slotsOfUsers.delete(userId);
+      userSlots.tasks -= 1;
+      if (userSlots.tasks === 0) this.#slotsByUser.delete(userId);
     }
   }
 
-  async #runNow<K extends keyof ExpressionRequests>(
+  async #runInThread<K extends keyof ExpressionRequests>(
     kind: K,
     task: ExpressionRequests[K],
     { answer, signal, timeoutMs }: ExpressionTaskOptions,
@@ -97,9 +97,12 @@ export class ExpressionThreads {
     signal.addEventListener('abort', stop, { once: true });
     try {
       const input = { ...task, calls: calls.end };
-      return await this.#open().run<ExpressionResult<K>>(kind, input, endController.signal, [
-        calls.end.port,
-      ]);
+      return await this.#startThreads().run<ExpressionResult<K>>(
+        kind,
+        input,
+        endController.signal,
+        [calls.end.port],
+      );
     } catch (error) {
       if (isOverdue) throw expressionLimitError(`more than ${timeoutMs / 1000} s`);
       if (error instanceof AppError || signal.aborted) throw error;
@@ -115,7 +118,7 @@ export class ExpressionThreads {
     }
   }
 
-  #open(): Threads {
+  #startThreads(): Threads {
     this.#threads ??= new Threads({
       entry: new URL('./expression-thread.js', import.meta.url).href,
       threads: threadCount,
@@ -127,6 +130,6 @@ export class ExpressionThreads {
   }
 }
 
-function expressionLimitError(what: string): AppError {
-  return new AppError('budget', `Expression limit exceeded: ${what}`);
+function expressionLimitError(limit: string): AppError {
+  return new AppError('budget', `Expression limit exceeded: ${limit}`);
 }

@@ -38,17 +38,17 @@ export function expressionHost(
 export function createHost({ user, now }: EvaluationContext, answers: HostAnswerCache): ExpressionHost {
   const origin = { user: () => user, now };
   const annotate = annotateTemplateFunction(({ name, args }) => answers.answerToCall(name, args));
-  const functions = (answer: CreateHostFunction) =>
-    new Map([...datasetFunctionNames.map((name) => [name, answer(name)] as const), ['annotate', annotate]]);
+  const createFunctions = (createFunction: CreateHostFunction) =>
+    new Map([...datasetFunctionNames.map((name) => [name, createFunction(name)] as const), ['annotate', annotate]]);
   return {
     ...origin,
-    functions: functions((name) => (runtime, args) =>
+    functions: createFunctions((name) => (runtime, args) =>
       answers.valueOf(runtime, name, argumentsJson(runtime, args)),
     ),
     ahead: {
       host: {
         ...origin,
-        functions: functions((name) => (runtime, args) =>
+        functions: createFunctions((name) => (runtime, args) =>
           answers.knownValueOf(runtime, name, argumentsJson(runtime, args)),
         ),
       },

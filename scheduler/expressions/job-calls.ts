@@ -8,7 +8,7 @@ import {
   type PackedStrings,
 } from '../../engine/core/packed-strings.js';
 import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
-import { SentCalls, sentBatch, type SentCallTable, type SentBatch } from './sent-calls.js';
+import { SentCalls, createSentBatch, type SentCallTable, type SentBatch } from './sent-calls.js';
 import { callText, callTextsOfTemplate } from './host-call-protocol.js';
 import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
@@ -44,10 +44,10 @@ const maxKeptBytes = 64_000_000;
  */
 export class JobHostCalls {
   readonly #send: (call: HostCallMessage) => void;
-  readonly #waiting = new Map<number, PromiseWithResolvers<HostReply>>();
-  #made = new SentCalls();
+  readonly #waitingReplies = new Map<number, PromiseWithResolvers<HostReply>>();
+  #sentCalls = new SentCalls();
   #keptLength = 0;
-  #calls = 0;
+  #nextCall = 0;
 
   constructor(send: (call: HostCallMessage) => void) {
     this.#send = send;
@@ -60,32 +60,33 @@ export class JobHostCalls {
 
   /** Receives an answer from the API process. */
   receiveAnswer({ call, outcome }: HostAnswerMessage): void {
-    const waitingCall = this.#waiting.get(call);
-    this.#waiting.delete(call);
-    if (outcome.ok) waitingCall?.resolve(outcome.value);
-    else waitingCall?.reject(fromErrorValue(outcome.error));
+    const waitingReply = this.#waitingReplies.get(call);
+    this.#waitingReplies.delete(call);
+    if (outcome.ok) waitingReply?.resolve(outcome.value);
+    else waitingReply?.reject(fromErrorValue(outcome.error));
   }
 
   async #call(request: HostCall): Promise<HostCallResult> {
-    const keptAnswers = this.#kept();
-    const { calls, text } = keptAnswers.findByCallText(callText(request));
+    const keptCalls = this.#currentCalls();
+    const { calls, text } = keptCalls.findByCallText(callText(request));
     const texts = packStrings([text]);
-    const code = this.#codes(calls, texts)[0]!;
-    const before = calls.sent[code];
-    if (before !== undefined) {
-      const answers = before.answers ?? (await before.asked);
-      const answer = answerAt(answers, calls.batchIndices[code]!);
+    const textIndex = this.#addTexts(calls, texts)[0]!;
+    const earlierBatch = calls.batches[textIndex];
+    if (earlierBatch !== undefined) {
+      const answers = earlierBatch.answers ?? (await earlierBatch.pendingAnswers);
+      const answer = answerAt(answers, calls.batchIndices[textIndex]!);
       if (answer !== null) return answer;
       // While the answer was awaited, another thread may have made the same call, or all calls may have been forgotten.
-      if (calls.sent[code] !== before || keptAnswers !== this.#made) return this.#call(request);
+      if (calls.batches[textIndex] !== earlierBatch || keptCalls !== this.#sentCalls)
+        return this.#call(request);
     }
     const answer = this.#ask(request) as Promise<HostCallResult>;
-    const sentAnswers = sentBatch(answer.then((one) => packAnswers([one])));
-    calls.sent[code] = sentAnswers;
-    calls.batchIndices[code] = 0;
-    sentAnswers.asked.then(
-      (answers) => this.#keep(sentAnswers, answers),
-      () => this.#count(100), // the caller gets the error from `answer`
+    const ownBatch = createSentBatch(answer.then((one) => packAnswers([one])));
+    calls.batches[textIndex] = ownBatch;
+    calls.batchIndices[textIndex] = 0;
+    ownBatch.pendingAnswers.then(
+      (answers) => this.#keep(ownBatch, answers),
+      () => this.#addKeptLength(100), // the caller gets the error from `answer`
     );
     return answer;
   }
@@ -95,15 +96,18 @@ export class JobHostCalls {
    * texts.
    */
   async #batch({ batch, template }: HostBatch): Promise<PackedAnswers> {
-    const keptAnswers = this.#kept();
-    const callsOfTemplate = template && keptAnswers.callsOfTemplate(template);
-    if (callsOfTemplate !== undefined) return this.#together(callsOfTemplate, batch);
+    const keptCalls = this.#currentCalls();
+    const callsOfTemplate = template && keptCalls.callsOfTemplate(template);
+    if (callsOfTemplate !== undefined) return this.#answerTogether(callsOfTemplate, batch);
     const texts = unpackStrings(batch);
     const wholeTexts = template === undefined ? texts : callTextsOfTemplate(template, texts);
-    if (!keptAnswers.hasTemplates) return this.#together(keptAnswers.callsWithoutTemplate, template === undefined ? batch : packStrings(wholeTexts)); // prettier-ignore
+    if (!keptCalls.hasTemplates) {
+      const wholeBatch = template === undefined ? batch : packStrings(wholeTexts);
+      return this.#answerTogether(keptCalls.callsWithoutTemplate, wholeBatch);
+    }
     const groups = new Map<SentCallTable, number[]>();
-    const ownCalls = wholeTexts.map((one, i) => {
-      const { calls, text } = keptAnswers.findByCallText(one);
+    const textsInTables = wholeTexts.map((one, i) => {
+      const { calls, text } = keptCalls.findByCallText(one);
       const group = groups.get(calls);
       if (group === undefined) groups.set(calls, [i]);
       else group.push(i);
@@ -111,90 +115,97 @@ export class JobHostCalls {
     });
     const answers: PackedAnswers[] = [];
     const batchIndices: number[] = [];
-    const askedGroups = Array.from(groups, async ([calls, group]) => {
-      const found = await this.#together(calls, packStrings(group.map((i) => ownCalls[i]!)));
+    const pendingGroups = Array.from(groups, async ([calls, group]) => {
+      const groupTexts = packStrings(group.map((i) => textsInTables[i]!));
+      const groupAnswers = await this.#answerTogether(calls, groupTexts);
       for (const [at, i] of group.entries()) {
-        answers[i] = found;
+        answers[i] = groupAnswers;
         batchIndices[i] = at;
       }
     });
-    await Promise.all(askedGroups);
+    await Promise.all(pendingGroups);
     return gatherAnswers(answers, batchIndices);
   }
 
   /** Returns the answers to calls: those already known, those that other threads wait for, and those that the API process gives now. */
-  async #together(kept: SentCallTable, texts: PackedStrings): Promise<PackedAnswers> {
-    const codes = this.#codes(kept, texts);
-    const open: number[] = [];
-    for (let i = 0; i < codes.length; i++) if (kept.sent[codes[i]!] === undefined) open.push(i);
-    const ownBatch = open.length === 0 ? null : sentBatch(this.#asked(kept, texts, open));
-    for (let at = 0; at < open.length; at++) {
-      kept.sent[codes[open[at]!]!] = ownBatch!;
-      kept.batchIndices[codes[open[at]!]!] = at;
+  async #answerTogether(calls: SentCallTable, texts: PackedStrings): Promise<PackedAnswers> {
+    const textIndices = this.#addTexts(calls, texts);
+    const newIndices: number[] = [];
+    for (let i = 0; i < textIndices.length; i++)
+      if (calls.batches[textIndices[i]!] === undefined) newIndices.push(i);
+    const ownBatch =
+      newIndices.length === 0 ? null : createSentBatch(this.#askForCalls(calls, texts, newIndices));
+    for (let at = 0; at < newIndices.length; at++) {
+      calls.batches[textIndices[newIndices[at]!]!] = ownBatch!;
+      calls.batchIndices[textIndices[newIndices[at]!]!] = at;
     }
-    const sentCalls = Array.from(codes, (code) => kept.sent[code]!);
-    const batchIndices = codes.map((code) => kept.batchIndices[code]!);
+    const batches = Array.from(textIndices, (textIndex) => calls.batches[textIndex]!);
+    const batchIndices = textIndices.map((textIndex) => calls.batchIndices[textIndex]!);
     if (ownBatch !== null) {
-      const answers = await ownBatch.asked;
+      const answers = await ownBatch.pendingAnswers;
       this.#keep(ownBatch, answers);
-      for (let at = 0; at < open.length; at++) {
-        const code = codes[open[at]!]!;
-        if (!hasAnswer(answers, at) && kept.sent[code] === ownBatch) kept.sent[code] = undefined;
+      for (let at = 0; at < newIndices.length; at++) {
+        const textIndex = textIndices[newIndices[at]!]!;
+        if (!hasAnswer(answers, at) && calls.batches[textIndex] === ownBatch)
+          calls.batches[textIndex] = undefined;
       }
-      if (open.length === codes.length) return answers;
+      if (newIndices.length === textIndices.length) return answers;
     }
     const answers: (PackedAnswers | null)[] = [];
-    for (const one of sentCalls) answers.push(one.answers ?? (await one.asked.catch(() => null)));
+    for (const one of batches)
+      answers.push(one.answers ?? (await one.pendingAnswers.catch(() => null)));
     return gatherAnswers(answers, batchIndices);
   }
 
   /** Returns the answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
-  async #asked(
+  async #askForCalls(
     { template }: SentCallTable,
     texts: PackedStrings,
-    some: readonly number[],
+    indices: readonly number[],
   ): Promise<PackedAnswers> {
-    const isAll = some.length === texts.offsets.length - 1;
-    const batch = isAll ? texts : gatherStrings(some.map(() => texts), some); // prettier-ignore
+    const isAll = indices.length === texts.offsets.length - 1;
+    const batch = isAll ? texts : gatherStrings(indices.map(() => texts), indices); // prettier-ignore
     try {
       return (await this.#ask({ batch, ...(template && { template }) })) as PackedAnswers;
     } catch {
-      return packAnswers(some.map(() => null));
+      return packAnswers(indices.map(() => null));
     }
   }
 
   /** Returns the calls that are kept. When they exceed `maxKeptBytes`, all are forgotten first. */
-  #kept(): SentCalls {
+  #currentCalls(): SentCalls {
     if (this.#keptLength > maxKeptBytes) {
-      this.#made = new SentCalls();
+      this.#sentCalls = new SentCalls();
       this.#keptLength = 0;
     }
-    return this.#made;
+    return this.#sentCalls;
   }
 
-  #codes({ texts }: SentCallTable, { bytes, offsets }: PackedStrings): Int32Array {
+  /** Adds texts to those of a table, and returns the dictionary index of each. */
+  #addTexts({ texts }: SentCallTable, { bytes, offsets }: PackedStrings): Int32Array {
     const view = dataViewOf(bytes);
-    const before = texts.byteLength;
-    const codes = new Int32Array(offsets.length - 1);
-    for (let i = 0; i < codes.length; i++) codes[i] = texts.addValueCode(view, offsets, i, i + 1);
-    this.#count(texts.byteLength - before);
-    return codes;
+    const lengthBefore = texts.byteLength;
+    const textIndices = new Int32Array(offsets.length - 1);
+    for (let i = 0; i < textIndices.length; i++)
+      textIndices[i] = texts.addValue(view, offsets, i, i + 1);
+    this.#addKeptLength(texts.byteLength - lengthBefore);
+    return textIndices;
   }
 
   #ask(request: HostRequest): Promise<HostReply> {
-    const call = this.#calls++;
+    const call = this.#nextCall++;
     const waitingReply = Promise.withResolvers<HostReply>();
-    this.#waiting.set(call, waitingReply);
+    this.#waitingReplies.set(call, waitingReply);
     this.#send({ call, request });
     return waitingReply.promise;
   }
 
-  #keep(sent: SentBatch, answers: PackedAnswers): void {
-    sent.answers = answers;
-    this.#count(answers.texts.bytes.length);
+  #keep(batch: SentBatch, answers: PackedAnswers): void {
+    batch.answers = answers;
+    this.#addKeptLength(answers.texts.bytes.length);
   }
 
-  #count(length: number): void {
+  #addKeptLength(length: number): void {
     this.#keptLength += length;
   }
 }

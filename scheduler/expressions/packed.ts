@@ -55,28 +55,28 @@ export function hasAnswer({ texts }: PackedAnswers, at: number): boolean {
 
 /** The distinct values of `HostCallResult.floats` in a batch; most answers have the same value. */
 class FloatPathsTable {
-  readonly #numbers = new Map<HostCallResult['floats'], number>();
+  readonly #indexByFloats = new Map<HostCallResult['floats'], number>();
   readonly #floatsOf: Uint32Array;
   /** The `floats` that were added last, and their index. */
-  #last: HostCallResult['floats'] | undefined;
-  #lastNumber = 0;
+  #lastFloats: HostCallResult['floats'] | undefined;
+  #lastIndex = 0;
 
-  constructor(answers: number) {
-    this.#floatsOf = new Uint32Array(answers);
+  constructor(answerCount: number) {
+    this.#floatsOf = new Uint32Array(answerCount);
   }
 
   setFloatPaths(i: number, floats: HostCallResult['floats'] | undefined): void {
     if (floats === undefined) return;
-    if (floats !== this.#last) {
-      const number = this.#numbers.get(floats) ?? this.#numbers.size;
-      this.#numbers.set(floats, number);
-      this.#last = floats;
-      this.#lastNumber = number;
+    if (floats !== this.#lastFloats) {
+      const index = this.#indexByFloats.get(floats) ?? this.#indexByFloats.size;
+      this.#indexByFloats.set(floats, index);
+      this.#lastFloats = floats;
+      this.#lastIndex = index;
     }
-    this.#floatsOf[i] = this.#lastNumber;
+    this.#floatsOf[i] = this.#lastIndex;
   }
 
   packFloatPaths(): Pick<PackedAnswers, 'floats' | 'floatsOf'> {
-    return { floats: [...this.#numbers.keys()], floatsOf: this.#floatsOf };
+    return { floats: [...this.#indexByFloats.keys()], floatsOf: this.#floatsOf };
   }
 }

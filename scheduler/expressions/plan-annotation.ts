@@ -104,18 +104,18 @@ export function planAnnotation(
   query: JsonObject,
   fields: readonly FieldRow[],
 ): AnnotationPlan {
-  const { fields: computed, constants, data, includeErrors, preExpression, postExpression } = settings; // prettier-ignore
+  const { fields: computedFields, constants, data, includeErrors, preExpression, postExpression } = settings; // prettier-ignore
   const compiled = compiledExpressions(settings, Object.keys(data));
   // The expression of a field may read the value that the field had before.
-  const reads = [
+  const pathsRead = [
     ...compiled.flatMap(({ pathsNamed }) => pathsNamed),
-    ...computed.map(({ name }) => [name]),
+    ...computedFields.map(({ name }) => [name]),
   ];
-  const { selection, dropped } = addReadFields(query, fields, reads, computed);
+  const { selection, dropped } = addReadFields(query, fields, pathsRead, computedFields);
   return {
     query: { ...query, ...selection },
     task: {
-      fields: computed,
+      fields: computedFields,
       includeErrors,
       preExpression,
       postExpression,
@@ -134,7 +134,7 @@ function compiledExpressions(
   { fields, preExpression, postExpression }: AnnotationSettings,
   dataNames: readonly string[],
 ): readonly Expression[] {
-  const fail = (key: string, work: () => readonly Expression[]): readonly Expression[] => {
+  const compileFor = (key: string, work: () => readonly Expression[]): readonly Expression[] => {
     try {
       return work();
     } catch (error) {
@@ -143,12 +143,12 @@ function compiledExpressions(
     }
   };
   return [
-    ...fail('target_fields', () =>
+    ...compileFor('target_fields', () =>
       compileFields(annotationFields(fields), dataNames).flatMap(
         ({ expression }) => expression ?? [],
       ),
     ),
-    ...fail('annotator_params', () =>
+    ...compileFor('annotator_params', () =>
       Object.entries({
         pre_annotation_expression: preExpression,
         post_annotation_expression: postExpression,
@@ -179,24 +179,26 @@ interface RequiredFields {
 /** Returns the named fields of an annotation, and its fields that these read or declare to depend on, directly or through other fields. */
 export function requiredFieldsOf(
   { fields, data }: AnnotationSettings,
-  named: ReadonlySet<string>,
+  requestedNames: ReadonlySet<string>,
 ): RequiredFields {
-  const all = annotationFields(fields);
-  const compiled = compileFields(all, Object.keys(data));
+  const allFields = annotationFields(fields);
+  const compiled = compileFields(allFields, Object.keys(data));
   const names = new Set<string>();
-  const open = [...named];
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+  const openNames = [...requestedNames];
+  for (let name = openNames.pop(); name !== undefined; name = openNames.pop()) {
     if (names.has(name)) continue;
     names.add(name);
     for (const { field, expression } of compiled) {
       if (field.name !== name) continue;
       const { fieldsRead: read = [] } = expression ?? {};
-      open.push(...field.dependsOn.filter((one) => isField(one)));
-      open.push(...(read === 'all' ? all.map((one) => one.name) : [...read].filter(isField)));
+      openNames.push(...field.dependsOn.filter((one) => isField(one)));
+      openNames.push(
+        ...(read === 'all' ? allFields.map((one) => one.name) : [...read].filter(isField)),
+      );
     }
   }
   function isField(name: string): boolean {
-    return all.some((one) => one.name === name);
+    return allFields.some((one) => one.name === name);
   }
   const usedFields = compiled.filter(({ field }) => names.has(field.name));
   const isRepeatable = usedFields.every(({ expression }) => expression?.isRepeatable ?? true);
@@ -210,42 +212,59 @@ export function requiredFieldsOf(
 function addReadFields(
   query: JsonObject,
   fields: readonly FieldRow[],
-  reads: readonly (readonly string[])[],
-  computed: readonly { readonly name: string }[],
+  pathsRead: readonly (readonly string[])[],
+  computedFields: readonly { readonly name: string }[],
 ): { readonly selection: JsonObject; readonly dropped: readonly (readonly string[])[] } {
-  const index = indexFields(fields);
-  const isComputed = (name: string): boolean => computed.some((one) => one.name === name);
+  const fieldIndex = indexFields(fields);
+  const isComputed = (name: string): boolean => computedFields.some((one) => one.name === name);
   const listParam = (key: string): readonly string[] | undefined => {
     const value = query[key];
     const list = typeof value === 'string' ? [value] : value;
     if (!Array.isArray(list) || list.length === 0) return undefined;
     return list.filter((name): name is string => typeof name === 'string');
   };
-  const readable = [...reservedColumns.map(({ name }) => ({ name, path: [name] })), ...fields];
-  const neededFields = reads.flatMap((path) => nearestFieldAt(readable, path) ?? []);
+  const readableFields = [
+    ...reservedColumns.map(({ name }) => ({ name, path: [name] })),
+    ...fields,
+  ];
+  const neededFields = pathsRead.flatMap((path) => nearestFieldAt(readableFields, path) ?? []);
   const requestedFields = listParam('fields');
-  const excluded = listParam('exclude_fields') ?? [];
-  const pathOf = (name: string): readonly string[] => index.find(name)?.path ?? [name];
-  const hidden = excluded.filter((name) => neededFields.some(({ path }) => coversPath(pathOf(name), path) || coversPath(path, pathOf(name)))); // prettier-ignore
-  const keptExclusions = excluded.filter((name) => !hidden.includes(name));
-  const stored = requestedFields?.filter(
-    (name) => !isComputed(name) || index.find(name) !== undefined,
+  const excludedNames = listParam('exclude_fields') ?? [];
+  const pathOf = (name: string): readonly string[] => fieldIndex.find(name)?.path ?? [name];
+  const neededExclusions = excludedNames.filter((name) =>
+    neededFields.some(
+      ({ path }) => coversPath(pathOf(name), path) || coversPath(path, pathOf(name)),
+    ),
   );
-  const added = stored === undefined ? [] : neededFields.filter(({ path }) => !stored.some((name) => coversPath(pathOf(name), path))); // prettier-ignore
-  const addedAlone = added.filter(
-    ({ path }) => !stored!.some((name) => coversPath(path, pathOf(name))),
+  const keptExclusions = excludedNames.filter((name) => !neededExclusions.includes(name));
+  const storedNames = requestedFields?.filter(
+    (name) => !isComputed(name) || fieldIndex.find(name) !== undefined,
   );
-  const isEmpty = stored !== undefined && stored.length + added.length === 0;
+  const addedFields =
+    storedNames === undefined
+      ? []
+      : neededFields.filter(
+          ({ path }) => !storedNames.some((name) => coversPath(pathOf(name), path)),
+        );
+  const separateFields = addedFields.filter(
+    ({ path }) => !storedNames!.some((name) => coversPath(path, pathOf(name))),
+  );
+  const isSelectionEmpty =
+    storedNames !== undefined && storedNames.length + addedFields.length === 0;
   return {
     selection: {
-      ...(excluded.length > 0 && { exclude_fields: keptExclusions }),
-      ...(stored && { fields: isEmpty ? ['_id'] : [...stored, ...added.map(({ name }) => name)] }),
+      ...(excludedNames.length > 0 && { exclude_fields: keptExclusions }),
+      ...(storedNames && {
+        fields: isSelectionEmpty
+          ? ['_id']
+          : [...storedNames, ...addedFields.map(({ name }) => name)],
+      }),
     },
     dropped: [
       // If the query requests no other part of an object, the whole object is dropped.
-      ...addedAlone.map(({ path }) => shortestDisjointPrefix(path, stored!.map(pathOf))),
-      ...hidden.map(pathOf),
-      ...(isEmpty ? [['_id']] : []),
+      ...separateFields.map(({ path }) => shortestDisjointPrefix(path, storedNames!.map(pathOf))),
+      ...neededExclusions.map(pathOf),
+      ...(isSelectionEmpty ? [['_id']] : []),
     ],
   };
 }
@@ -256,10 +275,10 @@ function nearestFieldAt<F extends Pick<FieldRow, 'path'>>(
   path: readonly string[],
 ): F | undefined {
   for (let length = path.length; length > 0; length--) {
-    const found = fields.find(
+    const nearestField = fields.find(
       (field) => field.path.length === length && coversPath(field.path, path),
     );
-    if (found !== undefined) return found;
+    if (nearestField !== undefined) return nearestField;
   }
   return undefined;
 }

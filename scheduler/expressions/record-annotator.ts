@@ -28,13 +28,13 @@ export function createRecordAnnotator(
   });
   const schema = new RecordSchema(task.schema, task.floats);
   const computedNames = new Set(fields.map(({ name }) => name));
-  const read = (text: string): PyDict => {
+  const readRecord = (text: string): PyDict => {
     const record = valueOfJson(text) as PyDict;
     schema.convertToExpressionForm(record);
     return record;
   };
   return function* (texts, host) {
-    for (const { records } of annotatedRecords(annotation, texts, read, host))
+    for (const { records } of annotatedRecords(annotation, texts, readRecord, host))
       for (const one of records) {
         for (const path of dropped) if (!computedNames.has(path[0]!)) removePath(one, path);
         schema.convertToStoredForm(one, computedNames);
@@ -48,20 +48,20 @@ export function jsonOfRecord(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }
 
-/** Annotates the records that `read` creates from the inputs. The calls of dataset functions in many records are answered together. */
+/** Annotates the records that `readRecord` creates from inputs. The calls of dataset functions in many records are answered together. */
 export function* annotatedRecords<T>(
   annotation: Annotation,
   inputs: readonly T[],
-  read: (input: T) => PyDict,
+  readRecord: (input: T) => PyDict,
   host: ExpressionHost,
 ): Generator<AnnotatedRecord> {
   const passes = passesAheadOf(annotation.prefetchExpressions);
   for (let from = 0; from < inputs.length; from += maxRecordsAhead) {
     const someInputs = inputs.slice(from, from + maxRecordsAhead);
     answerCallsAhead(host, passes, (ahead) => {
-      for (const input of someInputs) annotation.prefetchCalls(read(input), ahead.host);
+      for (const input of someInputs) annotation.prefetchCalls(readRecord(input), ahead.host);
     });
-    for (const input of someInputs) yield annotation.annotate(read(input), host);
+    for (const input of someInputs) yield annotation.annotate(readRecord(input), host);
   }
 }
 

@@ -3,14 +3,14 @@ import { ValueTable } from './columns/value-table.js';
 
 /** Calls that were sent together, or a single call. */
 export interface SentBatch {
-  readonly asked: Promise<PackedAnswers>;
-  /** The result of `asked`; null until it resolves. */
+  readonly pendingAnswers: Promise<PackedAnswers>;
+  /** The result of `pendingAnswers`; null until it resolves. */
   answers: PackedAnswers | null;
 }
 
 /** Returns a batch whose answers are not known yet. */
-export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
-  return { asked, answers: null };
+export function createSentBatch(pendingAnswers: Promise<PackedAnswers>): SentBatch {
+  return { pendingAnswers, answers: null };
 }
 
 /**
@@ -19,18 +19,18 @@ export function sentBatch(asked: Promise<PackedAnswers>): SentBatch {
 export interface SentCallTable {
   readonly template?: CallTemplate;
   readonly texts: ValueTable;
-  /** The batch in which each call was sent, by the code of its text in `texts`. */
-  readonly sent: (SentBatch | undefined)[];
+  /** The batch in which each call was sent, by the dictionary index of its text in `texts`; `batchIndices` has its index in that batch. */
+  readonly batches: (SentBatch | undefined)[];
   readonly batchIndices: number[];
 }
 
 /** The calls that an attempt at a job has made. A call is found whether it comes with a `CallTemplate` or as a whole text. */
 export class SentCalls {
-  readonly callsWithoutTemplate: SentCallTable = emptySentCallTable();
-  readonly #ofTemplates: Required<SentCallTable>[] = [];
+  readonly callsWithoutTemplate: SentCallTable = createSentCallTable();
+  readonly #callsOfTemplates: Required<SentCallTable>[] = [];
 
   get hasTemplates(): boolean {
-    return this.#ofTemplates.length > 0;
+    return this.#callsOfTemplates.length > 0;
   }
 
   /**
@@ -38,21 +38,21 @@ export class SentCalls {
    * have to be looked up.
    */
   callsOfTemplate(template: CallTemplate): SentCallTable | undefined {
-    const knownCalls = this.#ofTemplates.find((one) => isSameTemplate(one.template, template));
+    const knownCalls = this.#callsOfTemplates.find((one) => isSameTemplate(one.template, template));
     if (knownCalls !== undefined) return knownCalls;
     if (
       this.callsWithoutTemplate.texts.size > 0 ||
-      this.#ofTemplates.some((one) => canShareCall(one.template, template))
+      this.#callsOfTemplates.some((one) => canShareCall(one.template, template))
     )
       return undefined;
-    const calls = { template, ...emptySentCallTable() };
-    this.#ofTemplates.push(calls);
+    const calls = { template, ...createSentCallTable() };
+    this.#callsOfTemplates.push(calls);
     return calls;
   }
 
   /** Returns the calls among which the call with a text is stored, and the text under which it is stored there. */
   findByCallText(text: string): { readonly calls: SentCallTable; readonly text: string } {
-    for (const calls of this.#ofTemplates) {
+    for (const calls of this.#callsOfTemplates) {
       const { before, after } = calls.template;
       const inner = text.slice(before.length, text.length - after.length);
       // The part between `before` and `after` may be more than one JSON string; then the call does not have this template.
@@ -63,8 +63,8 @@ export class SentCalls {
   }
 }
 
-function emptySentCallTable(): SentCallTable {
-  return { texts: new ValueTable(), sent: [], batchIndices: [] };
+function createSentCallTable(): SentCallTable {
+  return { texts: new ValueTable(), batches: [], batchIndices: [] };
 }
 
 function isSameTemplate(one: CallTemplate, other: CallTemplate): boolean {
@@ -77,7 +77,7 @@ function canShareCall(one: CallTemplate, other: CallTemplate): boolean {
   return beginAlike && (one.after.endsWith(other.after) || other.after.endsWith(one.after));
 }
 
-/** Whether a part of a JSON text is a string. */
-function isJsonString(part: string): boolean {
-  return /^"(?:[^"\\]|\\.)*"$/s.test(part);
+/** Whether a text is the JSON text of one string. */
+function isJsonString(text: string): boolean {
+  return /^"(?:[^"\\]|\\.)*"$/s.test(text);
 }

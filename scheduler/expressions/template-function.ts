@@ -16,18 +16,21 @@ const maxTemplateDepth = 3;
  * Returns the function `annotate(record, template, debug, include_errors)`, which returns the record with the fields of a template
  * (specification of expressions, section 8.1); `debug` has no effect.
  */
-export function annotateTemplateFunction(call: (call: HostCall) => HostCallResult): HostFunction {
+export function annotateTemplateFunction(
+  answerCall: (call: HostCall) => HostCallResult,
+): HostFunction {
   const annotations = new Map<string, Annotation>();
   let depth = 0;
   return (runtime, [record, template, , includeErrors]) => {
     if (!(record instanceof PyDict))
       throw typeError(`annotate() takes a record, not ${typeName(record ?? null)}`);
-    const id = typeof template === 'string' ? template : String(asInt(template ?? null) ?? '');
-    if (!/^\d+$/.test(id)) throw functionError('annotate() takes the id of a template');
-    const key = `${id} ${includeErrors !== false}`;
+    const templateId =
+      typeof template === 'string' ? template : String(asInt(template ?? null) ?? '');
+    if (!/^\d+$/.test(templateId)) throw functionError('annotate() takes the id of a template');
+    const key = `${templateId} ${includeErrors !== false}`;
     let annotation = annotations.get(key);
     if (annotation === undefined) {
-      annotation = annotationOfTemplate(call, id, includeErrors !== false);
+      annotation = annotationOfTemplate(answerCall, templateId, includeErrors !== false);
       annotations.set(key, annotation);
     }
     if (depth === maxTemplateDepth)
@@ -42,12 +45,12 @@ export function annotateTemplateFunction(call: (call: HostCall) => HostCallResul
 }
 
 function annotationOfTemplate(
-  call: (call: HostCall) => HostCallResult,
-  id: string,
+  answerCall: (call: HostCall) => HostCallResult,
+  templateId: string,
   includeErrors: boolean,
 ): Annotation {
   try {
-    const { json } = call({ name: 'template', args: JSON.stringify([Number(id)]) });
+    const { json } = answerCall({ name: 'template', args: JSON.stringify([Number(templateId)]) });
     const fields = parseJson(json) as readonly JsonObject[];
     return new Annotation({
       fields: fields.map((field) => annotationField({ ...field, expression: field['expression'] ?? '' })),

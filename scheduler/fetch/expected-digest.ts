@@ -55,14 +55,14 @@ export function checkDigest(
   file: WrittenFile,
   encoded: WrittenFile | undefined,
 ): void {
-  const found = encoded === undefined ? [file] : [file, encoded];
+  const candidateFiles = encoded === undefined ? [file] : [file, encoded];
   const { bytes, md5 } = expected;
-  if (bytes !== null && !found.some((one) => one.bytes === bytes)) {
+  if (bytes !== null && !candidateFiles.some((one) => one.bytes === bytes)) {
     throw permanentFailure(
       `has ${file.bytes} bytes, not the ${bytes} that the manifest says (size)`,
     );
   }
-  if (md5 !== null && !found.some((one) => one.md5 === md5)) {
+  if (md5 !== null && !candidateFiles.some((one) => one.md5 === md5)) {
     throw permanentFailure(`its md5 is ${file.md5}, not ${md5} as the manifest says`);
   }
 }

@@ -45,9 +45,9 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
   return async ({ url: text, name, accountId, expected, report }, file, signal) => {
     const url = parseAllowedUrl(text);
     if (typeof url === 'string') throw new AppError('invalid', `${name}: the url ${url}`);
-    const total = new AbortController();
+    const totalTimeout = new AbortController();
     const timer = setTimeout(
-      () => total.abort(timeoutFailure('the download was not complete', limits.totalMs)),
+      () => totalTimeout.abort(timeoutFailure('the download was not complete', limits.totalMs)),
       limits.totalMs,
     );
     try {
@@ -60,12 +60,12 @@ export function openFetcher(settings: FetchSettings, network: Network = systemNe
         limits,
         allowed: allowedHosts,
         politeness,
-        signal: AbortSignal.any([signal, total.signal]),
+        signal: AbortSignal.any([signal, totalTimeout.signal]),
         report: report ?? (() => undefined),
       });
     } catch (error) {
       if (signal.aborted) throw canceledError();
-      if (total.signal.aborted) throw addNameToError(name, total.signal.reason);
+      if (totalTimeout.signal.aborted) throw addNameToError(name, totalTimeout.signal.reason);
       if (error instanceof AppError && !(error instanceof FetchFailure)) throw error;
       throw addNameToError(name, error);
     } finally {

@@ -25,21 +25,21 @@ export async function followRedirects(
 ): Promise<void> {
   const { limits } = context;
   let url = start;
-  for (let count = 0; ; count += 1) {
-    let next: URL | undefined;
+  for (let redirectCount = 0; ; redirectCount += 1) {
+    let targetUrl: URL | undefined;
     await requestWithoutRedirect(url, headers, context, async (response) => {
       if (redirectStatuses.has(response.status))
-        next = redirectTarget(url, response.headers.location);
+        targetUrl = redirectTarget(url, response.headers.location);
       else await use(response);
     });
-    if (next === undefined) return;
-    if (count === limits.redirects) {
+    if (targetUrl === undefined) return;
+    if (redirectCount === limits.redirects) {
       throw permanentFailure(
         `the address redirects more than ${limits.redirects} times, the most that are followed: give the address that it leads to`,
         'budget',
       );
     }
-    url = next;
+    url = targetUrl;
   }
 }
 
@@ -91,15 +91,15 @@ async function requestWithoutRedirect(
 
 /** Resolves or rejects as `work` does, or rejects with `error()` after `ms` milliseconds. */
 async function withTimeout<T>(work: Promise<T>, ms: number, error: () => Error): Promise<T> {
-  const done = new AbortController();
-  const timeout = pause(ms, undefined, { signal: done.signal }).then(
+  const timeoutController = new AbortController();
+  const timeout = pause(ms, undefined, { signal: timeoutController.signal }).then(
     () => Promise.reject(error()),
     () => new Promise<never>(() => undefined), // `work` has settled first
   );
   try {
     return await Promise.race([work, timeout]);
   } finally {
-    done.abort();
+    timeoutController.abort();
   }
 }
 

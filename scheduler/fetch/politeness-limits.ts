@@ -72,8 +72,8 @@ export class SlidingWindowLimiter {
   /** Reserves the next possible start time; returns the milliseconds to wait for it. `now` is a time in milliseconds. */
   reserveStart(now: number): number {
     this.#times = this.#times.filter((time) => time > now - minuteMs);
-    const before = this.#times.at(-this.#most);
-    const at = before === undefined ? now : Math.max(now, before + minuteMs);
+    const startBeforeWindow = this.#times.at(-this.#most);
+    const at = startBeforeWindow === undefined ? now : Math.max(now, startBeforeWindow + minuteMs);
     this.#times.push(at);
     return at - now;
   }

@@ -19,22 +19,22 @@ export async function resolveAllowedAddresses(
 ): Promise<readonly string[]> {
   const host = url.hostname;
   const literal = parseAddress(host);
-  const found =
+  const addressTexts =
     literal === undefined
       ? await network.lookup(normalizeLocalhost(host)).catch((error: unknown) => {
           throw networkFailure(error);
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
-  if (found.length === 0) throw transientFailure('its host has no address');
+  if (addressTexts.length === 0) throw transientFailure('its host has no address');
   const ownAddresses = network.own().flatMap((text) => parseAddress(text) ?? []);
-  for (const text of found) {
+  for (const text of addressTexts) {
     const address = parseAddress(text);
     // An address that cannot be parsed (a link-local one with a zone, for example) cannot be checked.
-    const target = address && { host, port: portOf(url), address };
-    if (target === undefined || !mayConnect(target, allowed, ownAddresses))
+    const addressToCheck = address && { host, port: portOf(url), address };
+    if (addressToCheck === undefined || !mayConnect(addressToCheck, allowed, ownAddresses))
       throw addressNotAllowedFailure();
   }
-  return [...new Set(found)].slice(0, maxHostAddresses);
+  return [...new Set(addressTexts)].slice(0, maxHostAddresses);
 }
 
 /** Maps all names under `localhost` to this machine, whatever a name server says (RFC 6761, section 6.3). */

@@ -99,27 +99,27 @@ export class Transfer {
   ): Promise<void> {
     const { encodedBodyDigest } = this;
     const iterator = body[Symbol.asyncIterator]();
-    const first = await iterator.next();
-    if (first.done === true) return;
+    const firstPiece = await iterator.next();
+    if (firstPiece.done === true) return;
     // `pipeline` throws the decoder's errors into the generator as well; this variable holds an error of the connection itself.
     let connectionError: unknown;
-    const next = (): Promise<IteratorResult<Uint8Array>> =>
+    const readNextPiece = (): Promise<IteratorResult<Uint8Array>> =>
       iterator.next().catch((error: unknown) => {
         connectionError = error;
         throw error;
       });
     async function* pieces(): AsyncGenerator<Uint8Array> {
       for (
-        let piece: IteratorResult<Uint8Array> = first;
+        let piece: IteratorResult<Uint8Array> = firstPiece;
         piece.done !== true;
-        piece = await next()
+        piece = await readNextPiece()
       ) {
         encodedBodyDigest?.add(piece.value);
         yield piece.value;
       }
     }
     const add = (piece: Uint8Array): Promise<void> => this.#add(piece, total);
-    const decodedStream = decoder(first.value);
+    const decodedStream = decoder(firstPiece.value);
     try {
       await pipeline(
         Readable.from(pieces(), { objectMode: false }),
@@ -189,8 +189,8 @@ function totalBytesOfRange(headers: IncomingHttpHeaders, point: ResumePoint): nu
   return total;
 }
 
-/** Makes the stream that decodes a body whose first bytes are `first`. */
-type CreateDecoder = (first: Uint8Array) => Transform;
+/** Makes the stream that decodes a body whose first bytes are `firstPiece`. */
+type CreateDecoder = (firstPiece: Uint8Array) => Transform;
 
 /**
  * Returns the decoder for a `Content-Encoding`; undefined for none. Throws for an unknown encoding. The encoding is removed exactly once:
@@ -209,7 +209,10 @@ const decoderByEncoding = new Map<string, CreateDecoder>([
   ['x-gzip', () => createGunzip()],
   ['br', () => createBrotliDecompress()],
   // Some hosts send raw deflate, others the zlib format, whose first byte ends with the method number 8.
-  ['deflate', (first) => (((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw())],
+  [
+    'deflate',
+    (firstPiece) => (((firstPiece[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw()),
+  ],
 ]);
 
 /** Whether an error of the decoding pipeline says that the bytes do not follow their encoding. */

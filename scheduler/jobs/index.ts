@@ -45,7 +45,7 @@ type ResultOfJob<J> = J extends Job<string, infer _, infer R> ? R : never;
 
 /** Returns the declaration of a kind of job. Throws if there is none. */
 export function jobOfKind(list: Jobs, kind: string): Job {
-  const found = list.find((job) => job.kind === kind);
-  if (found === undefined) throw new Error(`no job of the kind ${kind} is declared`);
-  return found;
+  const matchingJob = list.find((job) => job.kind === kind);
+  if (matchingJob === undefined) throw new Error(`no job of the kind ${kind} is declared`);
+  return matchingJob;
 }

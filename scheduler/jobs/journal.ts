@@ -21,7 +21,7 @@ const maxFrameBytes = 64 << 20;
 export class Journal {
   readonly #path: string;
   #file: Promise<FileWriter> | undefined;
-  #last: Promise<void> = Promise.resolve();
+  #lastWrite: Promise<void> = Promise.resolve();
 
   constructor(scratch: string) {
     this.#path = join(scratch, journalFileName);
@@ -30,14 +30,14 @@ export class Journal {
   /** Adds an entry; resolves when it is durable. */
   append(key: string, value: unknown): Promise<void> {
     const frame = encodeFrame(key, value);
-    const done = this.#last.then(() => this.#write(frame));
-    this.#last = done.catch(() => undefined); // the caller of `append` receives the error
-    return done;
+    const ownWrite = this.#lastWrite.then(() => this.#write(frame));
+    this.#lastWrite = ownWrite.catch(() => undefined); // the caller of `append` receives the error
+    return ownWrite;
   }
 
   /** Waits for all entries and closes the file. */
   async close(): Promise<void> {
-    await this.#last;
+    await this.#lastWrite;
     const file = await this.#file?.catch(() => undefined);
     // A journal that cannot be flushed is useless, but its descriptor must be closed.
     await file?.finish().catch(() => file.abort());
@@ -67,17 +67,17 @@ export async function readJournal(scratch: string): Promise<readonly JournalEntr
   if ((await readFileStats(path)) === undefined) return [];
   const file = await openFile(path);
   try {
-    const found: JournalEntry[] = [];
+    const entries: JournalEntry[] = [];
     for (let at = 0; at + headerBytes <= file.bytes;) {
       const bytes = Buffer.from(await file.read(at, 4)).readUInt32LE();
       if (bytes < headerBytes || bytes > maxFrameBytes || at + bytes > file.bytes) break;
       const frame = Buffer.from(await file.read(at, bytes));
       if (!frameDigestOf(frame).equals(frame.subarray(4, 4 + digestBytes))) break;
       const start = at;
-      found.push({ key: frameKeyOf(frame), read: () => readFrameValue(path, start, bytes) });
+      entries.push({ key: frameKeyOf(frame), read: () => readFrameValue(path, start, bytes) });
       at += bytes;
     }
-    return found;
+    return entries;
   } finally {
     await file.close();
   }

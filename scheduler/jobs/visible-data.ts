@@ -117,10 +117,14 @@ export async function snapshotProblem(
 }
 
 /** Returns the error of a log that ends before the version that the catalogue knows. */
-export function lostVersionsError(datasetId: number, last: number, known: number): AppError {
-  const first = logEntryName(last + 1);
+export function lostVersionsError(
+  datasetId: number,
+  lastVersion: number,
+  knownVersion: number,
+): AppError {
+  const missingEntry = logEntryName(lastVersion + 1);
   return new AppError(
     'damaged',
-    `dataset ${datasetId}: log entry ${first} is missing; the catalogue knows version ${known}`,
+    `dataset ${datasetId}: log entry ${missingEntry} is missing; the catalogue knows version ${knownVersion}`,
   );
 }

@@ -19,10 +19,10 @@ export class OutdatedResults {
    * `budgets.outdatedResults`.
    */
   add({ task, isAlone }: RunningTask): void {
-    const before = this.#countByTask.get(task.id) ?? 0;
-    if (before >= resultsBeforeExclusive && !isAlone) return;
-    this.#countByTask.set(task.id, before + 1);
-    if (before + 1 >= budgets.outdatedResults) throw outdatedResultsError(before + 1);
+    const countBefore = this.#countByTask.get(task.id) ?? 0;
+    if (countBefore >= resultsBeforeExclusive && !isAlone) return;
+    this.#countByTask.set(task.id, countBefore + 1);
+    if (countBefore + 1 >= budgets.outdatedResults) throw outdatedResultsError(countBefore + 1);
   }
 
   /** The ids of the tasks that have become exclusive. */

@@ -69,21 +69,21 @@ export class JobQueue {
    */
   async wait(taskId: number, signal?: AbortSignal): Promise<TaskRow> {
     // The subscription is made before the row is read, so that an end of the task in between is not missed.
-    const end = this.#waiters.waitForEnd(taskId, signal);
+    const endOfTask = this.#waiters.waitForEnd(taskId, signal);
     const row = await this.#options.catalog.tasks.get(taskId);
     if (hasEnded(row) && !this.#runner.runningTaskOf(taskId))
       this.#waiters.onTaskEnded(taskId, row);
-    return end;
+    return endOfTask;
   }
 
   /** Does what `TaskQueue.enqueueAndWait` says; the result has the type that the kind of job declares. */
   async enqueueAndWait<K extends string>(
     kind: K,
-    order: NewBackgroundTask,
+    backgroundTask: NewBackgroundTask,
     signal?: AbortSignal,
   ): Promise<CompletedTask<ResultOf<K>>> {
     if (isAborted(signal) || !this.#isOpen) throw canceledError();
-    const { task, result } = await this.#add(kind, order);
+    const { task, result } = await this.#addTask(kind, backgroundTask);
     const abort = (): void => void this.cancel(task.id).catch(() => undefined);
     signal?.addEventListener('abort', abort, { once: true });
     if (isAborted(signal)) abort(); // the signal may have aborted while the task was added
@@ -95,9 +95,12 @@ export class JobQueue {
   }
 
   /** Queues a task of a kind without a resource, for a user who does not wait for it but can see the task and its result. */
-  async enqueue(kind: JobKind, order: NewBackgroundTask & { userId: number }): Promise<TaskRow> {
+  async enqueue(
+    kind: JobKind,
+    backgroundTask: NewBackgroundTask & { userId: number },
+  ): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
-    const listedTask = { ...this.#newTask(kind, order), isListed: true, isStarted: false };
+    const listedTask = { ...this.#newTask(kind, backgroundTask), isListed: true, isStarted: false };
     const task = await tasks.addBackground(listedTask);
     this.wake();
     return task;
@@ -109,14 +112,14 @@ export class JobQueue {
    */
   async cancel(taskId: number): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
-    const before = await tasks.get(taskId);
-    if (before !== undefined) await tasks.cancel(taskId);
+    const rowBefore = await tasks.get(taskId);
+    if (rowBefore !== undefined) await tasks.cancel(taskId);
     const runningTask = this.#runner.runningTaskOf(taskId);
     if (runningTask !== undefined) {
       this.#runner.stopTask(runningTask, 'cancel');
       await runningTask.finished.promise;
-    } else if (before !== undefined) {
-      await this.#runner.discardTaskFiles(before);
+    } else if (rowBefore !== undefined) {
+      await this.#runner.discardTaskFiles(rowBefore);
     } else {
       this.#runner.forgetTask(taskId);
       await sweepAttempts(this.#options.data, taskId);
@@ -171,25 +174,25 @@ export class JobQueue {
     return this.#runner.onWorkerLost(reason);
   }
 
-  async #add(
+  async #addTask(
     kind: string,
-    order: NewBackgroundTask,
+    backgroundTask: NewBackgroundTask,
   ): Promise<{ readonly task: TaskRow; readonly result: Promise<unknown> }> {
     const { catalog, jobs, threads } = this.#options;
-    const newTask = this.#newTask(kind, order);
+    const newTask = this.#newTask(kind, backgroundTask);
     const { targetObjectId, sourceObjectId } = newTask;
     const { requiresIdleTarget, background } = jobOfKind(jobs, kind);
     const { isShared, concurrency } = background!;
     if (isShared === true) {
-      const open = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
-      if (open !== undefined) {
-        const result = this.#waiters.resultOfTask(open.id);
+      const openTask = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
+      if (openTask !== undefined) {
+        const result = this.#waiters.resultOfTask(openTask.id);
         this.wake();
         // The task may have ended before its result was awaited.
-        const row = await catalog.tasks.get(open.id);
-        if (hasEnded(row) && !this.#runner.runningTaskOf(open.id))
-          this.#waiters.onTaskEnded(open.id, row);
-        return { task: open, result };
+        const row = await catalog.tasks.get(openTask.id);
+        if (hasEnded(row) && !this.#runner.runningTaskOf(openTask.id))
+          this.#waiters.onTaskEnded(openTask.id, row);
+        return { task: openTask, result };
       }
     }
     // If a slot is free, the task is added as running, which saves a transaction: a query may be waiting for it.
@@ -197,7 +200,7 @@ export class JobQueue {
       this.#isOpen &&
       requiresIdleTarget !== true &&
       this.#runner.startableTaskIds === 'any' &&
-      this.#countOf(kind) < concurrency(threads);
+      this.#countRunningTasks(kind) < concurrency(threads);
     const task = await catalog.tasks.addBackground({ ...newTask, isStarted });
     const result = this.#waiters.resultOfTask(task.id); // must be awaited before the task can end
     if (isStarted) this.#runner.startTask(task, 'background');
@@ -205,12 +208,12 @@ export class JobQueue {
     return { task, result };
   }
 
-  #newTask(kind: string, order: NewBackgroundTask): Omit<BackgroundTask, 'isStarted'> {
+  #newTask(kind: string, backgroundTask: NewBackgroundTask): Omit<BackgroundTask, 'isStarted'> {
     const { background } = jobOfKind(this.#options.jobs, kind);
     if (background === undefined)
       throw new Error(`${kind}: its tasks are queued with their resource`);
     const { priority } = background;
-    return { targetObjectId: null, sourceObjectId: null, ...order, kind, priority };
+    return { targetObjectId: null, sourceObjectId: null, ...backgroundTask, kind, priority };
   }
 
   /** Claims queued tasks until no queued task can start. */
@@ -221,9 +224,9 @@ export class JobQueue {
         this.#isWoken = false;
         const { startableTaskIds } = this.#runner;
         const isStarted =
-          (await this.#claim('standard')) ||
-          (await this.#claim('interactive')) ||
-          (await this.#claim('background'));
+          (await this.#claimTask('standard')) ||
+          (await this.#claimTask('interactive')) ||
+          (await this.#claimTask('background'));
         const isBlocked = startableTaskIds !== 'any' && startableTaskIds.length > 0 && !isStarted;
         if (isBlocked) this.#runner.forgetSuspects(startableTaskIds);
         if (isStarted || isBlocked) this.#isWoken = true;
@@ -239,18 +242,19 @@ export class JobQueue {
   }
 
   /** Claims and starts a task for a slot; returns false if there is no free slot or no task for it. */
-  async #claim(slot: SlotKind): Promise<boolean> {
+  async #claimTask(slot: SlotKind): Promise<boolean> {
     const { catalog, jobs, threads } = this.#options;
-    const occupied = this.#runner.runningTasks.filter((other) => other.slot === slot);
-    const { startableTaskIds: startable } = this.#runner;
-    if (slot !== 'background' && occupied.length >= threads) return false;
-    if (startable !== 'any' && startable.length === 0) return false;
+    const occupyingTasks = this.#runner.runningTasks.filter((other) => other.slot === slot);
+    const { startableTaskIds: startableIds } = this.#runner;
+    if (slot !== 'background' && occupyingTasks.length >= threads) return false;
+    if (startableIds !== 'any' && startableIds.length === 0) return false;
     const fullKinds = jobs.filter(
       ({ kind, background }) =>
-        background !== undefined && this.#countOf(kind) >= background.concurrency(threads),
+        background !== undefined &&
+        this.#countRunningTasks(kind) >= background.concurrency(threads),
     );
     const task = await catalog.tasks.claim({
-      ...(startable !== 'any' && { ids: startable }),
+      ...(startableIds !== 'any' && { ids: startableIds }),
       exceptKinds: fullKinds.map(({ kind }) => kind),
       refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
@@ -266,7 +270,7 @@ export class JobQueue {
     return true;
   }
 
-  #countOf(kind: string): number {
+  #countRunningTasks(kind: string): number {
     return this.#runner.runningTasks.filter(({ task }) => task.kind === kind).length;
   }
 }

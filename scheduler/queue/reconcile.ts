@@ -104,8 +104,8 @@ export class Reconciliation {
     try {
       // The lock excludes a restore that is being published.
       await withDatasetLock(id, async () => {
-        const now = await catalog.datasets.get(id);
-        if (now !== undefined && isInArchive(now)) await store.retire(id);
+        const dataset = await catalog.datasets.get(id);
+        if (dataset !== undefined && isInArchive(dataset)) await store.retire(id);
       });
       if (this.#refusals.delete(id)) report(`the archive of dataset ${id} is there again`);
     } catch (error) {

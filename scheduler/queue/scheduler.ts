@@ -114,8 +114,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     jobs = declaredJobs,
   } = options;
   let worker: WorkerSupervisor | null = null;
-  let sweeper: NodeJS.Timeout | undefined;
-  let recovery: NodeJS.Timeout | undefined;
+  let sweepTimer: NodeJS.Timeout | undefined;
+  let recoveryTimer: NodeJS.Timeout | undefined;
   // Rejects calls until the API process has called `answerCalls`.
   let answerCall: AnswerHostRequest = () => Promise.reject(new AppError('internal', 'no host'));
   const committed = (datasetId: number): void => upkeep.onDatasetCommitted(datasetId);
@@ -147,17 +147,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   });
 
   const { keepVersionsDays: days } = config;
-  const keeping = days === undefined ? {} : { keepVersionsMs: days * 86_400_000 };
+  const versionLimits = days === undefined ? {} : { keepVersionsMs: days * 86_400_000 };
 
   async function sweepNow(notMoved?: () => void): Promise<void> {
-    const failed = (error: unknown): void => report(String(error));
-    const sweeping = { now: now(), report, notMoved, jobs, ...keeping };
-    await sweepExpired(catalog, data, sweeping).catch((error: unknown) => {
-      failed(error);
+    const reportFailure = (error: unknown): void => report(String(error));
+    const sweepOptions = { now: now(), report, notMoved, jobs, ...versionLimits };
+    await sweepExpired(catalog, data, sweepOptions).catch((error: unknown) => {
+      reportFailure(error);
       notMoved?.();
     });
     await queue.retryFailedRemovals();
-    await catalog.idempotencyKeys.sweep(now()).catch(failed);
+    await catalog.idempotencyKeys.sweep(now()).catch(reportFailure);
   }
 
   async function recoverNow(): Promise<void> {
@@ -166,7 +166,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (recoveredIds.length > 0) queue.wake(); // tasks of these datasets have waited in the queue
   }
 
-  async function workerLost(reason: string, pid: number | undefined): Promise<void> {
+  async function onWorkerLost(reason: string, pid: number | undefined): Promise<void> {
     await queue.onWorkerLost(reason);
     if (pid !== undefined) await removeTree(spillFolder(data, pid));
   }
@@ -189,25 +189,25 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await tables.sweepTableFolder();
       await sweepNow(notMoved);
       await catalog.unfreezeIssued(hasMovedAll);
-      sweeper = setInterval(() => {
+      sweepTimer = setInterval(() => {
         void sweepNow();
         void upkeep.checkAllDatasets().catch((error: unknown) => report(String(error)));
       }, sweepMs);
-      sweeper.unref();
-      recovery = setInterval(
+      sweepTimer.unref();
+      recoveryTimer = setInterval(
         () => void recoverNow().catch((error) => report(String(error))),
         recoverMs,
       );
-      recovery.unref();
+      recoveryTimer.unref();
       const { threads, workerMemoryMb: memoryMb, allowAddresses: allow = [] } = config;
-      const fetching = { allow, limits: fetchLimits };
+      const fetchSettings = { allow, limits: fetchLimits };
       const heartbeatMs = Math.min(2_000, heartbeatTimeoutMs / 5);
       const logsPlans = config.log === 'debug';
-      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching, logsPlans }; // prettier-ignore
+      const workerConfig = { dataFolder: data.root, threads, memoryMb, heartbeatMs, fetching: fetchSettings, logsPlans }; // prettier-ignore
       worker = (options.startWorker ?? startWorker)(workerConfig, heartbeatTimeoutMs, {
         message: (message) => queue.receive(message),
         lost: (reason, pid) =>
-          void workerLost(reason, pid).catch((error: unknown) =>
+          void onWorkerLost(reason, pid).catch((error: unknown) =>
             report(toErrorValue(error).message),
           ),
       });
@@ -235,8 +235,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
     async close() {
       upkeep.close();
-      clearInterval(sweeper);
-      clearInterval(recovery);
+      clearInterval(sweepTimer);
+      clearInterval(recoveryTimer);
       await queue.close(closeMs);
       await mailer.close();
       await upkeep.whenIdle();

@@ -110,9 +110,9 @@ function sweepContextOf(
   data: DataFolder,
   { now, report, notMoved }: SweepOptions,
 ): SweepContext {
-  const failed = (error: unknown): void =>
+  const reportFailure = (error: unknown): void =>
     report(`${toErrorValue(error).message}; the next start tries again`);
-  const discard = (path: string): Promise<void> => removeTree(path).catch(failed);
+  const discard = (path: string): Promise<void> => removeTree(path).catch(reportFailure);
   return {
     catalog,
     data,
@@ -124,7 +124,7 @@ function sweepContextOf(
         const target = await quarantineFile(data, path);
         report(`${relative(data.root, path)} ${what}; it is now in ${target}`);
       } catch (error) {
-        failed(error);
+        reportFailure(error);
         notMoved?.();
       }
     },

@@ -62,62 +62,62 @@ export class TaskRunner {
   readonly #options: TaskRunnerOptions;
   readonly #waiters: TaskWaiters;
   /** Called when a task has released its slot. */
-  readonly #slotFreed: () => void;
-  readonly #running = new Map<number, RunningTask>();
-  readonly #deaths = new WorkerDeaths();
+  readonly #onSlotFreed: () => void;
+  readonly #runningById = new Map<number, RunningTask>();
+  readonly #workerDeaths = new WorkerDeaths();
   /** Whether the worker was killed on purpose, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
 
-  constructor(options: TaskRunnerOptions, waiters: TaskWaiters, slotFreed: () => void) {
+  constructor(options: TaskRunnerOptions, waiters: TaskWaiters, onSlotFreed: () => void) {
     this.fileRemover = new TaskFileRemover(options);
     this.#options = options;
     this.#waiters = waiters;
-    this.#slotFreed = slotFreed;
+    this.#onSlotFreed = onSlotFreed;
   }
 
   /** The tasks that are running. */
   get runningTasks(): readonly RunningTask[] {
-    return [...this.#running.values()];
+    return [...this.#runningById.values()];
   }
 
   /** Returns the running task with this id; undefined if the task is not running. */
   runningTaskOf(taskId: number): RunningTask | undefined {
-    return this.#running.get(taskId);
+    return this.#runningById.get(taskId);
   }
 
   /** The ids of the tasks of which one may be started now; `any` if no task is suspected of killing the worker. */
   get startableTaskIds(): 'any' | readonly number[] {
-    return this.#deaths.startableTaskIds(this.runningTasks);
+    return this.#workerDeaths.startableTaskIds(this.runningTasks);
   }
 
   /** Forgets the deaths and the outdated results of a task that has ended or was deleted. */
   forgetTask(taskId: number): void {
-    this.#deaths.forgetTask(taskId);
+    this.#workerDeaths.forgetTask(taskId);
     this.outdatedResults.forgetTask(taskId);
   }
 
   /** Ends the suspicion of tasks that `startableTaskIds` has returned but that cannot be claimed. */
   forgetSuspects(taskIds: readonly number[]): void {
-    this.#deaths.forgetSuspects(taskIds);
+    this.#workerDeaths.forgetSuspects(taskIds);
   }
 
   /** Starts a task that has been claimed. */
   startTask(task: TaskRow, slot: SlotKind): void {
     const runningTask = new RunningTask(task, slot, this.runningTasks);
-    this.#running.set(task.id, runningTask);
+    this.#runningById.set(task.id, runningTask);
     this.#inBackground(this.#prepare(runningTask));
   }
 
   /** Stops a task that is not being published yet; `running.finished` resolves when it has stopped or has ended in another way. */
-  stopTask(running: RunningTask, why: 'cancel' | 'requeue'): void {
-    if (running.phase === 'publishing' || running.phase === 'ended') return;
-    const isStopping = running.stopReason !== null;
-    if (running.stopReason !== 'cancel') running.stopReason = why;
-    if (isStopping || running.phase !== 'working') return;
-    this.#options.send({ type: 'cancel', taskId: running.task.id });
+  stopTask(runningTask: RunningTask, why: 'cancel' | 'requeue'): void {
+    if (runningTask.phase === 'publishing' || runningTask.phase === 'ended') return;
+    const isStopping = runningTask.stopReason !== null;
+    if (runningTask.stopReason !== 'cancel') runningTask.stopReason = why;
+    if (isStopping || runningTask.phase !== 'working') return;
+    this.#options.send({ type: 'cancel', taskId: runningTask.task.id });
     setTimeout(() => {
-      if (running.phase === 'working') this.#hasKilledWorker = this.#options.killWorker();
+      if (runningTask.phase === 'working') this.#hasKilledWorker = this.#options.killWorker();
     }, this.#options.cancelMs).unref();
   }
 
@@ -127,21 +127,21 @@ export class TaskRunner {
    */
   async close(graceMs: number): Promise<void> {
     this.#isClosing = true;
-    const allOver = (): Promise<unknown> =>
-      Promise.all(this.runningTasks.map((running) => running.finished.promise));
-    for (const running of this.runningTasks) {
-      if (running.slot === 'background') this.stopTask(running, 'requeue');
+    const waitForAll = (): Promise<unknown> =>
+      Promise.all(this.runningTasks.map((runningTask) => runningTask.finished.promise));
+    for (const runningTask of this.runningTasks) {
+      if (runningTask.slot === 'background') this.stopTask(runningTask, 'requeue');
     }
-    await Promise.race([allOver(), pause(graceMs, undefined, { ref: false })]);
-    for (const running of this.runningTasks) this.stopTask(running, 'requeue');
+    await Promise.race([waitForAll(), pause(graceMs, undefined, { ref: false })]);
+    for (const runningTask of this.runningTasks) this.stopTask(runningTask, 'requeue');
     // The time limit includes killing a worker that has not stopped its tasks within `cancelMs`.
     const killMs = this.#options.cancelMs + 2_000;
-    await Promise.race([allOver(), pause(killMs, undefined, { ref: false })]);
+    await Promise.race([waitForAll(), pause(killMs, undefined, { ref: false })]);
   }
 
   receive(message: MessageFromWorker): void {
     if (message.type === 'heartbeat') return;
-    const runningTask = this.#running.get(message.taskId);
+    const runningTask = this.#runningById.get(message.taskId);
     // Messages of an earlier attempt, or of a task that has left the worker, are outdated.
     if (runningTask?.attempt !== message.attempt || runningTask.phase !== 'working') return;
     if (message.type === 'call') this.#inBackground(this.#answer(runningTask, message));
@@ -150,8 +150,9 @@ export class TaskRunner {
       runningTask.reportProgress(message.progress, (progress) =>
         tasks.progress(message.taskId, message.attempt, progress),
       );
-      if (this.#deaths.clearSuspicion(runningTask)) this.#slotFreed();
-    } else if (runningTask.stopReason !== null) this.#inBackground(this.#stopped(runningTask));
+      if (this.#workerDeaths.clearSuspicion(runningTask)) this.#onSlotFreed();
+    } else if (runningTask.stopReason !== null)
+      this.#inBackground(this.#finishStopped(runningTask));
     else if (message.type === 'done')
       this.#inBackground(this.#publish(runningTask, message.result));
     else this.#inBackground(this.#fail(runningTask, message.error, message.metadata));
@@ -164,16 +165,16 @@ export class TaskRunner {
   async onWorkerLost(reason: string): Promise<void> {
     const hasKilledWorker = this.#hasKilledWorker;
     this.#hasKilledWorker = false;
-    const lost = this.runningTasks.filter(({ phase }) => phase === 'working');
+    const lostTasks = this.runningTasks.filter(({ phase }) => phase === 'working');
     if (!hasKilledWorker) {
-      this.#deaths.recordDeath(lost.filter(({ stopReason }) => stopReason === null));
+      this.#workerDeaths.recordDeath(lostTasks.filter(({ stopReason }) => stopReason === null));
       this.#options.report(`the worker process ended (${reason}); starting another`);
     }
     await Promise.all(
-      lost.map((running) =>
-        running.stopReason === null
-          ? this.#requeueOrFail(running, !hasKilledWorker, reason)
-          : this.#stopped(running),
+      lostTasks.map((runningTask) =>
+        runningTask.stopReason === null
+          ? this.#requeueOrFail(runningTask, !hasKilledWorker, reason)
+          : this.#finishStopped(runningTask),
       ),
     );
   }
@@ -203,56 +204,56 @@ export class TaskRunner {
   }
 
   /** Answers a call of a running job, unless it has left the worker meanwhile. */
-  async #answer(running: RunningTask, call: HostCallMessage): Promise<void> {
-    const { task, attempt, leftWorker } = running;
+  async #answer(runningTask: RunningTask, call: HostCallMessage): Promise<void> {
+    const { task, attempt, leftWorker } = runningTask;
     const answer = await answerJobCall(this.#options.answerCall, task.userId, call, leftWorker);
-    if (running.phase === 'working')
+    if (runningTask.phase === 'working')
       this.#options.send({ type: 'answer', taskId: task.id, attempt, ...answer });
   }
 
-  async #prepare(running: RunningTask): Promise<void> {
-    const { task, attempt } = running;
+  async #prepare(runningTask: RunningTask): Promise<void> {
+    const { task, attempt } = runningTask;
     const { id: taskId, accountId, kind } = task;
     try {
-      const params = await this.#job(task).prepare(task, this.#context(running));
-      // The task may have been canceled before it was in `#running`.
+      const params = await this.#jobOf(task).prepare(task, this.#contextOf(runningTask));
+      // The task may have been canceled before it was in `#runningById`.
       const row = await this.#options.catalog.tasks.get(taskId);
-      if (row?.status !== 'running') running.stopReason = 'cancel';
-      if (running.stopReason !== null) return await this.#stopped(running);
+      if (row?.status !== 'running') runningTask.stopReason = 'cancel';
+      if (runningTask.stopReason !== null) return await this.#finishStopped(runningTask);
       if (params === null) {
-        await this.#complete(running);
+        await this.#complete(runningTask);
         this.#waiters.resolveResult(taskId, undefined);
-        return await this.#end(running);
+        return await this.#end(runningTask);
       }
-      running.startWork();
+      runningTask.startWork();
       this.#options.send({ type: 'run', taskId, attempt, kind, params, accountId });
     } catch (error) {
-      await this.#fail(running, toErrorValue(error), null);
+      await this.#fail(runningTask, toErrorValue(error), null);
     }
   }
 
-  async #publish(running: RunningTask, result: unknown): Promise<void> {
-    await running.leaveWork('publishing');
-    const { task, attempt } = running;
+  async #publish(runningTask: RunningTask, result: unknown): Promise<void> {
+    await runningTask.leaveWork('publishing');
+    const { task, attempt } = runningTask;
     try {
-      const job = this.#job(task);
+      const job = this.#jobOf(task);
       if (job.publish === undefined) {
         this.#waiters.resolveResult(task.id, result); // before the transaction, for which the caller need not wait
-        await this.#complete(running);
-        return await this.#end(running);
+        await this.#complete(runningTask);
+        return await this.#end(runningTask);
       }
       if (!(await this.#options.catalog.tasks.startPublishing(task.id, attempt))) {
-        running.stopReason = 'cancel'; // the task was canceled or deleted while it ran
-        return await this.#stopped(running);
+        runningTask.stopReason = 'cancel'; // the task was canceled or deleted while it ran
+        return await this.#finishStopped(runningTask);
       }
-      const outcome = await job.publish(task, result, this.#context(running));
-      if (outcome === 'run again') return await this.#runAgain(running);
+      const outcome = await job.publish(task, result, this.#contextOf(runningTask));
+      if (outcome === 'run again') return await this.#runAgain(runningTask);
       crashpoint('task.before-done');
       // A result that is not published yet is rejected when the task leaves the runner.
       if (outcome === 'published') this.#waiters.resolveResult(task.id, result);
-      await this.#end(running);
+      await this.#end(runningTask);
     } catch (error) {
-      await this.#fail(running, toErrorValue(error), null);
+      await this.#fail(runningTask, toErrorValue(error), null);
     }
   }
 
@@ -260,11 +261,11 @@ export class TaskRunner {
    * Queues again a task whose result was outdated when it was to be published. Throws `conflict`, with which the caller fails the task, if
    * that has happened too often.
    */
-  async #runAgain(running: RunningTask): Promise<void> {
-    const { task } = running;
-    this.outdatedResults.add(running);
+  async #runAgain(runningTask: RunningTask): Promise<void> {
+    const { task } = runningTask;
+    this.outdatedResults.add(runningTask);
     await this.fileRemover.removeResult(task);
-    return this.#requeue(running, false);
+    return this.#requeue(runningTask, false);
   }
 
   /** Completes a task that has nothing to publish. */
@@ -288,23 +289,30 @@ export class TaskRunner {
   }
 
   /** Ends or requeues a task that the worker has stopped. */
-  async #stopped(running: RunningTask): Promise<void> {
-    if (running.stopReason === 'requeue') return this.#requeue(running, false);
-    await running.leaveWork('ended');
-    await this.discardTaskFiles(running.task);
-    await this.#end(running);
+  async #finishStopped(runningTask: RunningTask): Promise<void> {
+    if (runningTask.stopReason === 'requeue') return this.#requeue(runningTask, false);
+    await runningTask.leaveWork('ended');
+    await this.discardTaskFiles(runningTask.task);
+    await this.#end(runningTask);
   }
 
-  async #fail(running: RunningTask, error: ErrorValue, metadata: JsonObject | null): Promise<void> {
-    await running.leaveWork('ended');
-    const { task, attempt } = running;
+  async #fail(
+    runningTask: RunningTask,
+    error: ErrorValue,
+    metadata: JsonObject | null,
+  ): Promise<void> {
+    await runningTask.leaveWork('ended');
+    const { task, attempt } = runningTask;
     const { catalog, data } = this.#options;
-    const progress = { ...running.progress, ...(metadata?.['progress'] as JsonObject | undefined) };
+    const progress = {
+      ...runningTask.progress,
+      ...(metadata?.['progress'] as JsonObject | undefined),
+    };
     await this.#settle(task, async () => {
       // A task that was canceled or deleted meanwhile keeps its status.
       if ((await catalog.tasks.get(task.id))?.status !== 'running')
         return this.discardTaskFiles(task);
-      const job = this.#job(task);
+      const job = this.#jobOf(task);
       if (job.salvage === undefined) await this.discardTaskFiles(task);
       else await job.salvage(task, attempt, data);
       // What a job with `salvage` reads stays until it is written that the task has failed: a start before that runs the task again.
@@ -312,25 +320,30 @@ export class TaskRunner {
       await catalog.tasks.fail(task.id, error.message, { metadata: { ...metadata, progress } });
     });
     this.#waiters.rejectResult(task.id, fromErrorValue(error));
-    await this.#end(running);
+    await this.#end(runningTask);
   }
 
   /** Queues a task again after a death of the worker, or fails it if it has killed too many workers (a poison task). */
-  async #requeueOrFail(running: RunningTask, isCounted: boolean, reason: string): Promise<void> {
-    const { task } = running;
-    const job = this.#job(task);
-    const deaths = this.#deaths.deathsCausedBy(task.id);
-    if (deaths < (job.attempts ?? budgets.taskAttempts)) return this.#requeue(running, isCounted);
+  async #requeueOrFail(
+    runningTask: RunningTask,
+    isCounted: boolean,
+    reason: string,
+  ): Promise<void> {
+    const { task } = runningTask;
+    const job = this.#jobOf(task);
+    const deaths = this.#workerDeaths.deathsCausedBy(task.id);
+    if (deaths < (job.attempts ?? budgets.taskAttempts))
+      return this.#requeue(runningTask, isCounted);
     const error = job.poisoned?.(task, deaths) ?? poisonTaskError(deaths, reason);
-    return this.#fail(running, toErrorValue(error), null);
+    return this.#fail(runningTask, toErrorValue(error), null);
   }
 
   /** Queues a task again. The next attempt gets a new number only if `isCounted`. */
-  async #requeue(running: RunningTask, isCounted: boolean): Promise<void> {
+  async #requeue(runningTask: RunningTask, isCounted: boolean): Promise<void> {
     const { catalog } = this.#options;
-    const { task } = running;
-    const job = this.#job(task);
-    await running.leaveWork('ended');
+    const { task } = runningTask;
+    const job = this.#jobOf(task);
+    await runningTask.leaveWork('ended');
     await this.#settle(task, async () => {
       if (job.isResumable !== true) await this.fileRemover.removeAttempts(task);
       if ((await catalog.tasks.get(task.id))?.status !== 'running')
@@ -340,14 +353,14 @@ export class TaskRunner {
     const row = await catalog.tasks.get(task.id);
     const hasEnded = row === undefined || isTerminal(row.status);
     if (hasEnded) this.forgetTask(task.id);
-    this.#release(running);
+    this.#release(runningTask);
     if (hasEnded) this.#waiters.onTaskEnded(task.id, row);
   }
 
   /** Removes the files of a task that has ended, unless its row does not say so yet, and then notifies its waiters. */
-  async #end(running: RunningTask): Promise<void> {
-    running.phase = 'ended';
-    const { task } = running;
+  async #end(runningTask: RunningTask): Promise<void> {
+    runningTask.phase = 'ended';
+    const { task } = runningTask;
     this.forgetTask(task.id);
     let row: TaskRow | undefined;
     await this.persist(async () => {
@@ -356,18 +369,18 @@ export class TaskRunner {
       if (row === undefined || isTerminal(row.status))
         await this.fileRemover.removeUnneededFiles(task);
     });
-    this.#release(running);
+    this.#release(runningTask);
     this.#waiters.onTaskEnded(task.id, row);
   }
 
-  #release(running: RunningTask): void {
-    const { id } = running.task;
-    if (this.#running.get(id) === running) this.#running.delete(id); // the next attempt may have started already
-    running.finished.resolve();
-    this.#slotFreed();
+  #release(runningTask: RunningTask): void {
+    const { id } = runningTask.task;
+    if (this.#runningById.get(id) === runningTask) this.#runningById.delete(id); // the next attempt may have started already
+    runningTask.finished.resolve();
+    this.#onSlotFreed();
   }
 
-  #job(task: TaskRow): Job {
+  #jobOf(task: TaskRow): Job {
     return jobOfKind(this.#options.jobs, task.kind);
   }
 
@@ -376,9 +389,9 @@ export class TaskRunner {
     work.catch((error: unknown) => this.#options.report(toErrorValue(error).message));
   }
 
-  #context(running: RunningTask): PublishContext {
+  #contextOf(runningTask: RunningTask): PublishContext {
     const { catalog, store, data, now, committed, mailDue } = this.#options;
-    const { attempt, progress } = running;
+    const { attempt, progress } = runningTask;
     const persist = (work: () => Promise<void>): Promise<boolean> => this.persist(work);
     return { catalog, store, data, attempt, progress, persist, committed, mailDue, now };
   }

@@ -86,8 +86,8 @@ async function verifyDataset(
     if (commit === undefined) {
       report(place, `commit ${publication.commitId} is in the log but not in the catalogue`);
     } else if (commit.recordsModified !== publication.recordsModified) {
-      const counts = `${publication.recordsModified} records, the catalogue ${commit.recordsModified}`;
-      report(place, `the log gives commit ${commit.id} ${counts}`);
+      const countsText = `${publication.recordsModified} records, the catalogue ${commit.recordsModified}`;
+      report(place, `the log gives commit ${commit.id} ${countsText}`);
     }
   }
   for (const commitId of commitsById.keys()) {
@@ -112,9 +112,12 @@ async function verifyCounts(
   const snapshot = await store.snapshot(dataset.id).catch(() => undefined);
   if (snapshot === undefined) return; // the damage has been reported
   for (const problem of countDifferences(snapshot, dataset)) report(place, problem);
-  const last = publications.at(-1)?.recordsTotal ?? 0;
-  if (last !== snapshot.rows) {
-    report(place, `its segments have ${snapshot.rows} records, and ${last} after its last commit`);
+  const lastTotal = publications.at(-1)?.recordsTotal ?? 0;
+  if (lastTotal !== snapshot.rows) {
+    report(
+      place,
+      `its segments have ${snapshot.rows} records, and ${lastTotal} after its last commit`,
+    );
   }
 }
 

@@ -34,13 +34,13 @@ export class LogFile {
   readonly #maxBytes: number;
   readonly #report: (text: string) => void;
   #file: LineFile;
-  #waiting: Uint8Array[] = [];
+  #waitingLines: Uint8Array[] = [];
   #waitingBytes = 0;
   #lostLines = 0;
   #isToReopen = false;
   /** Whether the last attempt to write, rotate or reopen the file failed and was reported; a failure is reported once. */
   #hasFailed = false;
-  #retry: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
 
   private constructor(
@@ -94,8 +94,8 @@ export class LogFile {
     await this.#writing;
     this.#start();
     await this.#writing;
-    clearTimeout(this.#retry);
-    await this.#file.close().catch((error: unknown) => this.#failed(error));
+    clearTimeout(this.#retryTimer);
+    await this.#file.close().catch((error: unknown) => this.#retryLater(error));
   }
 
   #add(line: string): void {
@@ -104,33 +104,35 @@ export class LogFile {
       this.#lostLines += 1;
       return;
     }
-    this.#waiting.push(bytes);
+    this.#waitingLines.push(bytes);
     this.#waitingBytes += bytes.byteLength;
   }
 
   #start(): void {
     this.#writing ??= this.#writeAll()
-      .catch((error: unknown) => this.#failed(error))
+      .catch((error: unknown) => this.#retryLater(error))
       .finally(() => {
         this.#writing = undefined;
       });
   }
 
   async #writeAll(): Promise<void> {
-    clearTimeout(this.#retry);
+    clearTimeout(this.#retryTimer);
     if (this.#isToReopen) await this.#reopen();
-    while (this.#waiting.length > 0) {
-      const [first] = this.#waiting;
-      await this.#rotateBefore(first!.byteLength);
-      const count = this.#linesThatFit();
-      const { bytes, error } = await this.#file.write(Buffer.concat(this.#waiting.slice(0, count)));
-      this.#written(bytes);
+    while (this.#waitingLines.length > 0) {
+      const [firstLine] = this.#waitingLines;
+      await this.#rotateBefore(firstLine!.byteLength);
+      const count = this.#countLinesThatFit();
+      const { bytes, error } = await this.#file.write(
+        Buffer.concat(this.#waitingLines.slice(0, count)),
+      );
+      this.#removeWritten(bytes);
       if (error !== undefined) throw error;
       if (!this.#isToReopen && this.#file.bytes <= (this.#maxBytes || Infinity)) this.#hasFailed = false; // prettier-ignore
-      if (this.#waiting.length === 0 && this.#lostLines > 0) {
-        const lost = this.#lostLines;
+      if (this.#waitingLines.length === 0 && this.#lostLines > 0) {
+        const lostLines = this.#lostLines;
         this.#lostLines = 0;
-        this.#add(jsonOfLogEvent('log', `${lost} lines could not be written and were lost`));
+        this.#add(jsonOfLogEvent('log', `${lostLines} lines could not be written and were lost`));
       }
       if (this.#isToReopen) await this.#reopen();
     }
@@ -140,21 +142,21 @@ export class LogFile {
    * Returns the number of waiting lines that are written at once: at least one, otherwise as many as fit into the file and into one write
    * of `maxWriteBytes`.
    */
-  #linesThatFit(): number {
-    const room = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
+  #countLinesThatFit(): number {
+    const bytesThatFit = this.#maxBytes === 0 ? maxWriteBytes : this.#maxBytes - this.#file.bytes;
     let bytes = 0;
-    const end = this.#waiting.findIndex((line, i) => {
+    const end = this.#waitingLines.findIndex((line, i) => {
       bytes += line.byteLength;
-      return i > 0 && bytes > Math.min(room, maxWriteBytes);
+      return i > 0 && bytes > Math.min(bytesThatFit, maxWriteBytes);
     });
-    return end === -1 ? this.#waiting.length : end;
+    return end === -1 ? this.#waitingLines.length : end;
   }
 
-  #written(bytes: number): void {
+  #removeWritten(bytes: number): void {
     this.#waitingBytes -= bytes;
     let bytesLeft = bytes;
-    const end = this.#waiting.findIndex((line) => (bytesLeft -= line.byteLength) < 0);
-    this.#waiting.splice(0, end === -1 ? this.#waiting.length : end);
+    const end = this.#waitingLines.findIndex((line) => (bytesLeft -= line.byteLength) < 0);
+    this.#waitingLines.splice(0, end === -1 ? this.#waitingLines.length : end);
   }
 
   async #rotateBefore(bytes: number): Promise<void> {
@@ -175,9 +177,9 @@ export class LogFile {
   async #reopen(): Promise<void> {
     const file = await LineFile.open(this.#path);
     this.#isToReopen = false;
-    const before = this.#file;
+    const oldFile = this.#file;
     this.#file = file;
-    await before.close();
+    await oldFile.close();
   }
 
   #reportOnce(problem: string): void {
@@ -185,9 +187,9 @@ export class LogFile {
     this.#hasFailed = true;
   }
 
-  #failed(error: unknown): void {
+  #retryLater(error: unknown): void {
     this.#reportOnce(`cannot be written (${errorCodeOf(error) ?? String(error)}); its lines wait`);
-    this.#retry = setTimeout(() => this.#start(), openRetryMs).unref();
+    this.#retryTimer = setTimeout(() => this.#start(), openRetryMs).unref();
   }
 }
 

@@ -46,8 +46,8 @@ export function createMessageHandler(
       return;
     }
     if (message.type === 'answer') {
-      const job = runningJobs.get(message.taskId);
-      if (job?.attempt === message.attempt) job.calls.receiveAnswer(message);
+      const runningJob = runningJobs.get(message.taskId);
+      if (runningJob?.attempt === message.attempt) runningJob.calls.receiveAnswer(message);
       return;
     }
     if (message.type === 'committed') {

@@ -42,9 +42,9 @@ function readRedirectUris(form: Form, key: string): string | undefined {
  * for app schemes). Only a plain host is allowed, because the consent page names it in its content security policy.
  */
 function redirectUriProblem(uri: string): string | undefined {
-  const parts = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/?#]*))?[^#]*(#.*)?$/is.exec(uri);
-  const [, scheme = '', authority = '', fragment] = parts ?? [];
-  if (parts === null || !/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) {
+  const match = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/?#]*))?[^#]*(#.*)?$/is.exec(uri);
+  const [, scheme = '', authority = '', fragment] = match ?? [];
+  if (match === null || !/^[\x21-\x7e]+$/.test(uri) || !URL.canParse(uri)) {
     return 'is not an absolute URI.';
   }
   if (fragment !== undefined) return 'has a fragment; leave it out.';

@@ -87,10 +87,10 @@ export const ApplicationsController = crudController<
   update: async ({ catalog }, { caller: { user }, form, values }, { id }) => {
     form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
-      const before = await tx.applications.get(id);
+      const previousRow = await tx.applications.get(id);
       const row = await tx.applications.update(id, values);
-      if (before === undefined || row === undefined) return undefined;
-      const details = auditDifferences(before, row, auditedFieldNames);
+      if (previousRow === undefined || row === undefined) return undefined;
+      const details = auditDifferences(previousRow, row, auditedFieldNames);
       const subject = auditSubjectOf(row);
       if (Object.keys(details).length > 0)
         await recordAudit(tx, { actor: user, action: 'application.update', subject, details });
@@ -152,14 +152,14 @@ export class ApplicationSecretsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const patch = { secretVersion: secretVersion + 1 };
-    const replacedSecret = await this.context.catalog.transaction(async (tx) => {
+    const updatedRow = await this.context.catalog.transaction(async (tx) => {
       const row = await tx.applications.update(id, patch);
       if (row === undefined) throw notFoundError(); // the application was deleted meanwhile
       const subject = auditSubjectOf(row);
       await recordAudit(tx, { actor: user, action: 'application.replace_secret', subject });
       return row;
     });
-    return this.#view(replacedSecret, request);
+    return this.#view(updatedRow, request);
   }
 
   async #view(row: ApplicationRow, request: ApiRequest): Promise<object> {
@@ -175,7 +175,7 @@ async function loadApplicationContext(
   { userId }: ApplicationRow,
   presenter: Presenter,
 ): Promise<ApplicationContext> {
-  return { user: await presenter.user(userId), origin: presenter.origin };
+  return { user: await presenter.loadUser(userId), origin: presenter.origin };
 }
 
 function auditSubjectOf({ id, name, accountId }: ApplicationRow): AuditSubject {

@@ -11,7 +11,7 @@ export class SnapshotsController extends jobListController({
   kind: 'snapshot',
   operations: snapshotOperations,
   table: ({ snapshots }) => snapshots,
-  view: async (presenter, row) => snapshotTask.view(row, await presenter.jobContext(row)),
+  view: async (presenter, row) => snapshotTask.view(row, await presenter.loadJobContext(row)),
 }) {}
 
 /** Tasks that restore datasets from their archives. */
@@ -19,5 +19,5 @@ export class RestoresController extends jobListController({
   kind: 'restore',
   operations: restoreOperations,
   table: ({ restores }) => restores,
-  view: async (presenter, row) => restoreTask.view(row, await presenter.jobContext(row)),
+  view: async (presenter, row) => restoreTask.view(row, await presenter.loadJobContext(row)),
 }) {}

@@ -165,8 +165,8 @@ async function* entryLines(
   let beforeId: number | undefined;
   for (;;) {
     const page = { limit: entriesPerBatch, offset: 0 };
-    const next = beforeId === undefined ? filter : { ...filter, beforeId };
-    const { rows } = await log.list(next, page);
+    const batchFilter = beforeId === undefined ? filter : { ...filter, beforeId };
+    const { rows } = await log.list(batchFilter, page);
     const text = (await entryViews(presenter, rows)).map(line).join('');
     if (text !== '') yield Buffer.from(text);
     if (rows.length < entriesPerBatch) return;
@@ -180,7 +180,7 @@ function entryViews(
 ): Promise<readonly AuditEntryView[]> {
   return Promise.all(
     rows.map(async (row) => {
-      const actor = row.actorId === null ? undefined : await presenter.user(row.actorId);
+      const actor = row.actorId === null ? undefined : await presenter.loadUser(row.actorId);
       return auditEntry.view(row, { actor });
     }),
   );

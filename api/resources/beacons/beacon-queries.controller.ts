@@ -135,20 +135,20 @@ export class BeaconQueriesController {
     const signal = connectionClosedSignal(request, reply);
     const filter = { viewer: viewerOf(caller), beaconSetId: set.id };
     const { rows } = await this.context.catalog.beacons.list(filter, unlimitedPage);
-    const inOrder = rows.toReversed();
-    const answers = await queryBeacons(this.context, caller, inOrder, query, signal);
-    const views = await crudViews(beaconCrud, this.context, request, inOrder);
+    const beaconRows = rows.toReversed();
+    const answers = await queryBeacons(this.context, caller, beaconRows, query, signal);
+    const views = await crudViews(beaconCrud, this.context, request, beaconRows);
     const [setView] = await crudViews(beaconSetCrud, this.context, request, [set]);
-    const count = (status: BeaconAnswer['status']): number =>
+    const countOf = (status: BeaconAnswer['status']): number =>
       answers.filter((one) => one.status === status).length;
     return {
       query: query.query,
       entity_type: query.entityType,
       beacon_set: setView,
       beacons: views.map((view, i) => ({ ...view, ...summaryOf(answers[i]!) })),
-      found_count: count('found'),
-      not_found_count: count('not_found'),
-      failed_count: count('failed'),
+      found_count: countOf('found'),
+      not_found_count: countOf('not_found'),
+      failed_count: countOf('failed'),
     };
   }
 
@@ -163,18 +163,18 @@ export class BeaconQueriesController {
   ): Promise<JsonText> {
     const query = beaconQueryBody.parse(requestBody);
     const signal = connectionClosedSignal(request, reply);
-    const found = await queryBeacon(this.context, caller, row, query, signal);
-    requireAnswer(found);
+    const answer = await queryBeacon(this.context, caller, row, query, signal);
+    requireAnswer(answer);
     const [view] = await crudViews(beaconCrud, this.context, request, [row]);
     const answerWithBeacon = {
       ...view,
-      ...summaryOf(found),
+      ...summaryOf(answer),
       query: query.query,
       entity_type: query.entityType,
     };
     // The engine's JSON of the records is appended without parsing it.
     return new JsonText(
-      `${stringifyJson(answerWithBeacon).slice(0, -1)},"results":${found.results}}`,
+      `${stringifyJson(answerWithBeacon).slice(0, -1)},"results":${answer.results}}`,
     );
   }
 }

@@ -57,10 +57,10 @@ async function loadBeaconSetContexts(
   const presenter = presenterFor(context, request);
   return Promise.all(
     rows.map(async ({ id, userId }) => {
-      const inSet = { viewer: null, beaconSetId: id };
-      const { total } = await context.catalog.beacons.list(inSet, { limit: 1, offset: 0 });
+      const filter = { viewer: null, beaconSetId: id };
+      const { total } = await context.catalog.beacons.list(filter, { limit: 1, offset: 0 });
       return {
-        user: await presenter.user(userId),
+        user: await presenter.loadUser(userId),
         beaconsCount: total,
         origin: request.origin,
       };

@@ -30,12 +30,12 @@ type BeaconTerm = string | number;
 
 /** Reads the key `query` of a query of beacons: an entity, a list of entities or a query string, which is returned as it is. */
 function readTerms(form: Form, key: string): BeaconTerm | readonly BeaconTerm[] | undefined {
-  const given = form.raw(key) as BeaconTerm | readonly BeaconTerm[] | undefined;
-  const terms: readonly unknown[] = [given].flat();
+  const rawQuery = form.raw(key) as BeaconTerm | readonly BeaconTerm[] | undefined;
+  const terms: readonly unknown[] = [rawQuery].flat();
   const isValid = terms.every(
     (term) => typeof term === 'number' || (typeof term === 'string' && term.trim() !== ''),
   );
-  if (isValid && terms.length > 0) return given;
+  if (isValid && terms.length > 0) return rawQuery;
   return form.fail(key, 'Must be an entity, a list of entities or a query string.');
 }
 
@@ -74,9 +74,9 @@ export async function queryBeacon(
   const elapsedMs = (): number => Math.round(performance.now() - startedAt);
   let mayRead = true;
   try {
-    const ownDataset = await findDatasetOfCaller(context, caller, beacon);
-    mayRead = ownDataset !== undefined;
-    const dataset = ownDataset ?? (await findDatasetOfOwner(context, beacon));
+    const callerDataset = await findDatasetOfCaller(context, caller, beacon);
+    mayRead = callerDataset !== undefined;
+    const dataset = callerDataset ?? (await findDatasetOfOwner(context, beacon));
     const body = datasetQuery(beacon, query, mayRead ? maxShownRecords : 0);
     const { total, results } = await runDatasetQuery(context, dataset, body, signal);
     return {
@@ -158,20 +158,23 @@ function datasetQuery(
 ): object {
   const values = [query].flat().map(String);
   const filters = beaconFilters(params);
-  const restriction =
+  const beaconQueryString =
     typeof filters['query'] === 'string' && filters['query'].trim() !== ''
       ? filters['query']
       : null;
-  const isNoted = values.every((value) => genomicNotation(value.trim()) !== undefined);
-  const type = entityType ?? (isNoted ? 'variant' : null);
+  const areInNotation = values.every((value) => genomicNotation(value.trim()) !== undefined);
+  const type = entityType ?? (areInNotation ? 'variant' : null);
   if (type !== null) return { ...filters, entities: [[type, values]], limit };
-  const requestedEntity =
+  const requestedQueryString =
     values.length === 1
       ? values[0]!
       : values.map((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`).join(' OR ');
   return {
     ...filters,
-    query: restriction === null ? requestedEntity : `(${restriction}) AND (${requestedEntity})`,
+    query:
+      beaconQueryString === null
+        ? requestedQueryString
+        : `(${beaconQueryString}) AND (${requestedQueryString})`,
     limit,
   };
 }

@@ -43,7 +43,7 @@ export async function exportCommitRecords(
   const row = await catalog.transaction(async (tx) => {
     const existingExport = await findExport(tx);
     if (existingExport !== undefined) return existingExport;
-    const { row: made } = await tx.exports.create({
+    const { row: createdExport } = await tx.exports.create({
       datasetId,
       userId: caller.user.id,
       accountId: caller.account.id,
@@ -52,7 +52,7 @@ export async function exportCommitRecords(
       asOf: { commit_id: id, version },
       taskDescription: `Export the records of commit ${id}`,
     });
-    return made;
+    return createdExport;
   });
   scheduler.wake();
   const { taskId } = row;
@@ -65,11 +65,11 @@ export async function exportCommitRecords(
         `The file is still being written: wait for task ${taskId}, and ask again.`,
       );
     });
-  const done = await catalog.exports.get(row.id);
-  if (done === undefined) throw notFoundError(); // the export was deleted meanwhile
-  if (done.status === 'completed') return done;
+  const endedExport = await catalog.exports.get(row.id);
+  if (endedExport === undefined) throw notFoundError(); // the export was deleted meanwhile
+  if (endedExport.status === 'completed') return endedExport;
   throw new AppError(
     'invalid',
-    `The file was not written: ${done.errorMessage ?? `its task was ${done.status}`}`,
+    `The file was not written: ${endedExport.errorMessage ?? `its task was ${endedExport.status}`}`,
   );
 }

@@ -31,7 +31,7 @@ const newFieldsType: ValueType = {
 /** The data that the views of commits show and their rows do not have. */
 interface CommitContext extends JobContext {
   /** The commit that this rollback reverts; undefined for other commits. */
-  readonly reverted: CommitRow | undefined;
+  readonly revertedCommit: CommitRow | undefined;
   /** The id of the rollback that reverts this commit, also if its entry was deleted; undefined if there is none. */
   readonly rollbackId: number | undefined;
   /** The rollback that reverts this commit; undefined if there is none or its entry was deleted. */
@@ -68,7 +68,7 @@ export const commit = declareResource<CommitRow, CommitContext>({
       type: nullable(id),
       description: 'On a rollback: the task of the commit that it took back.',
       example: null,
-      show: (_, { reverted }) => reverted?.taskId ?? null,
+      show: (_, { revertedCommit }) => revertedCommit?.taskId ?? null,
     },
     rollback_commit_id: {
       type: nullable(id),
@@ -107,8 +107,13 @@ export const commit = declareResource<CommitRow, CommitContext>({
 /** Returns the view of a commit, with the rollback that took it back, and of a rollback with the commit that it took back. */
 export async function commitView(presenter: JobPresenter, row: CommitRow): Promise<object> {
   const { commits } = presenter.tables;
-  const reverted = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
+  const revertedCommit = row.mode === 'rollback' ? await commits.get(row.parentJobId) : undefined;
   const rollbackId = (await commits.rollbackOf(row.id))?.id;
   const rollback = rollbackId === undefined ? undefined : await commits.get(rollbackId);
-  return commit.view(row, { ...(await presenter.jobContext(row)), reverted, rollbackId, rollback });
+  return commit.view(row, {
+    ...(await presenter.loadJobContext(row)),
+    revertedCommit,
+    rollbackId,
+    rollback,
+  });
 }

@@ -60,9 +60,9 @@ export class CommitsController extends jobController({
     const dataset = await this.context.catalog.datasets.get(row.datasetId);
     if (dataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
     requireAvailableDataset(this.context, dataset, 'cannot be changed');
-    const done = await rollBack(this.context, row, mode, caller.user.id);
-    if (!('isBlocked' in done)) return this.view(done, request);
-    throw new AppError('invalid', done.detail, await rollbackCheckView(done, (one) => this.view(one, request))); // prettier-ignore
+    const outcome = await rollBack(this.context, row, mode, caller.user.id);
+    if (!('isBlocked' in outcome)) return this.view(outcome, request);
+    throw new AppError('invalid', outcome.detail, await rollbackCheckView(outcome, (one) => this.view(one, request))); // prettier-ignore
   }
 
   @Operation(commitOperations.download)

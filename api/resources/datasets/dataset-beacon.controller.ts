@@ -70,24 +70,27 @@ export class DatasetBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const { place, allele, builds } = readQueriedAllele(query, dataset);
+    const { region, allele, builds } = readQueriedAllele(query, dataset);
     const fields = await this.context.catalog.fields.all(dataset.id);
-    const names = fields.flatMap(({ name, entityType }) =>
+    const variantFieldNames = fields.flatMap(({ name, entityType }) =>
       entityType === 'variant' ? [name] : [],
     );
-    if (names.length === 0)
+    if (variantFieldNames.length === 0)
       throw invalidError(
         'non_field_errors',
         'The dataset has no field with the entity type variant.',
       );
-    const { chromosome, start } = place;
-    const conditions = names.flatMap((name) =>
+    const { chromosome, start } = region;
+    const conditions = variantFieldNames.flatMap((name) =>
       builds.map((build) => {
         const prefix = `${build.toUpperCase()}-${chromosome}-${start}-`;
-        const begins = [`${name}__prefix`, prefix];
-        if (allele === null) return begins;
+        const prefixCondition = [`${name}__prefix`, prefix];
+        if (allele === null) return prefixCondition;
         return {
-          and: [begins, [`${name}__regexp`, `${escapeRegex(prefix)}[0-9]+-${escapeRegex(allele)}`]],
+          and: [
+            prefixCondition,
+            [`${name}__regexp`, `${escapeRegex(prefix)}[0-9]+-${escapeRegex(allele)}`],
+          ],
         };
       }),
     );
@@ -107,7 +110,7 @@ function escapeRegex(text: string): string {
 
 /** The allele that the query string asks for. */
 interface QueriedAllele {
-  readonly place: Extract<GenomicNotation, { readonly kind: 'region' }>;
+  readonly region: Extract<GenomicNotation, { readonly kind: 'region' }>;
   /** The allele in upper case; null matches any allele. */
   readonly allele: string | null;
   readonly builds: readonly string[];
@@ -122,8 +125,8 @@ function readQueriedAllele(query: QueryParams, dataset: DatasetRow): QueriedAlle
   if (!/^\d{1,12}$/.test(coordinate) || Number(coordinate) === 0)
     throw invalidError('coordinate', `Must be a whole number from 1 on, not ${JSON.stringify(coordinate.slice(0, 100))}.`); // prettier-ignore
   const plainName = chromosome.replace(/^chr/i, '');
-  const place = genomicNotation(`chr${plainName}:${coordinate}`);
-  if (place?.kind !== 'region')
+  const region = genomicNotation(`chr${plainName}:${coordinate}`);
+  if (region?.kind !== 'region')
     throw invalidError(
       'chromosome',
       `${JSON.stringify(chromosome.slice(0, 100))} is no chromosome.`,
@@ -136,5 +139,5 @@ function readQueriedAllele(query: QueryParams, dataset: DatasetRow): QueriedAlle
   if (rawBuild !== undefined && build === undefined)
     throw invalidError('genome_build', `Must be one of ${genomeBuilds.join(', ')}.`);
   const possibleBuilds = dataset.genomeBuilds.length > 0 ? dataset.genomeBuilds : genomeBuilds;
-  return { place, allele, builds: build === undefined ? possibleBuilds : [build] };
+  return { region, allele, builds: build === undefined ? possibleBuilds : [build] };
 }

@@ -82,17 +82,17 @@ export class DiskUseController {
   async diskUse(@Resource() dataset: DatasetRow): Promise<object> {
     const { store, data } = this.context;
     const { version, readableSince, live, old, entries, checkpoints } = await store.diskUse(dataset.id); // prettier-ignore
-    const archive = fileSize(data.archive(dataset.id)) ?? 0;
-    const parts: readonly FilesOnDisk[] = [live, old, entries, checkpoints];
+    const archiveBytes = fileSize(data.archive(dataset.id)) ?? 0;
+    const fileGroups: readonly FilesOnDisk[] = [live, old, entries, checkpoints];
     return {
       version: isInArchive(dataset) ? dataset.logVersion : version,
       readable_since: readableSince === 0 ? null : new Date(readableSince).toISOString(),
-      total_bytes: parts.reduce((sum, { bytes }) => sum + bytes, archive),
+      total_bytes: fileGroups.reduce((sum, { bytes }) => sum + bytes, archiveBytes),
       live,
       old_versions: old,
       log: entries,
       checkpoints,
-      archive_bytes: archive,
+      archive_bytes: archiveBytes,
     };
   }
 }

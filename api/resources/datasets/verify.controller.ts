@@ -133,8 +133,8 @@ export class VerifyController {
       params: {},
     };
     if (!waits) {
-      const queued = await scheduler.enqueue('verify', { ...order, userId: user.id });
-      return new TaskPresenter(this.context, request).taskView(queued, true);
+      const queuedTask = await scheduler.enqueue('verify', { ...order, userId: user.id });
+      return new TaskPresenter(this.context, request).taskView(queuedTask, true);
     }
     const signal = connectionClosedSignal(request, reply);
     const { task, result } = await scheduler.enqueueAndWait('verify', order, signal);

@@ -61,8 +61,8 @@ function requestedRange(
   request: ApiRequest,
   reply: ApiReply,
 ): ByteRange | undefined {
-  const condition = request.headers['if-range'];
-  if (condition !== undefined && condition !== download.etag) return undefined;
+  const ifRange = request.headers['if-range'];
+  if (ifRange !== undefined && ifRange !== download.etag) return undefined;
   try {
     return parseRangeHeader(request.headers.range, file.bytes);
   } catch (error) {
@@ -84,11 +84,11 @@ interface ByteRange {
 function parseRangeHeader(header: string | undefined, size: number): ByteRange | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');
   if (!match) return undefined;
-  const [, first = '', last = ''] = match;
-  if (first === '' && last === '') return undefined;
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
-  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined; // reversed bounds: not a range
+  const [, firstText = '', lastText = ''] = match;
+  if (firstText === '' && lastText === '') return undefined;
+  const start = firstText === '' ? Math.max(0, size - Number(lastText)) : Number(firstText);
+  const end = firstText === '' || lastText === '' ? size : Math.min(size, Number(lastText) + 1);
+  if (firstText !== '' && lastText !== '' && Number(lastText) < Number(firstText)) return undefined; // reversed bounds: not a range
   if (start >= size || start >= end) {
     throw new AppError('range', `the file has ${size} bytes; the range begins beyond its end`);
   }

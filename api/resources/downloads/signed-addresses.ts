@@ -69,10 +69,10 @@ export function requireExportFile({ status, filename, expiresAt, updatedAt }: Ex
   readonly expiresAt: number;
 } {
   if (status !== 'completed') throw notFoundError();
-  const end = expiresAt ?? updatedAt + budgets.exportUrlMs;
-  if (filename !== null && end >= Date.now()) return { filename, expiresAt: end };
-  const time = new Date(end).toISOString();
-  throw new AppError('not-found', `The file of the export expired at ${time}. Export the records again.`); // prettier-ignore
+  const expiryTime = expiresAt ?? updatedAt + budgets.exportUrlMs;
+  if (filename !== null && expiryTime >= Date.now()) return { filename, expiresAt: expiryTime };
+  const expiryText = new Date(expiryTime).toISOString();
+  throw new AppError('not-found', `The file of the export expired at ${expiryText}. Export the records again.`); // prettier-ignore
 }
 
 /** Returns the signed path of the records that an import or a migration rejected. No import has the same id as a migration. */
@@ -139,9 +139,12 @@ export function filenameInDisposition(disposition: unknown): string {
  * the first period of a name without `<id>.`.
  */
 export function exportFilePath(data: DataFolder, id: number, filename: string): string {
-  const mark = `${id}.`;
-  const at = filename.lastIndexOf(mark);
-  return data.export(id, filename.slice(at === -1 ? filename.indexOf('.') + 1 : at + mark.length));
+  const idWithPeriod = `${id}.`;
+  const idIndex = filename.lastIndexOf(idWithPeriod);
+  return data.export(
+    id,
+    filename.slice(idIndex === -1 ? filename.indexOf('.') + 1 : idIndex + idWithPeriod.length),
+  );
 }
 
 /**

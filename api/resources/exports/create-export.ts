@@ -139,16 +139,16 @@ async function readTarget(
   target: string,
 ): Promise<string | undefined> {
   if (target === '') return undefined;
-  const path = parseFullPath(target);
-  const invalidTarget = (): undefined =>
+  const fullPath = parseFullPath(target);
+  const failInvalidTarget = (): undefined =>
     form.fail(
       'target_full_path',
       'Must be a full path in a vault that exists, such as vault:/folder/name.',
     );
-  if (!path || path.path === '/') return invalidTarget();
-  const vault = await context.catalog.vaults.byFullPath(path, viewerOf(caller));
+  if (!fullPath || fullPath.path === '/') return failInvalidTarget();
+  const vault = await context.catalog.vaults.byFullPath(fullPath, viewerOf(caller));
   const permission = vault && (await readPermissionOn(context.catalog, caller, vault.id));
-  if (!vault || !permission) return invalidTarget();
+  if (!vault || !permission) return failInvalidTarget();
   if (permission === 'read') {
     throw new AppError(
       'forbidden',
@@ -156,5 +156,5 @@ async function readTarget(
     );
   }
   const account = await context.catalog.accounts.get(vault.accountId);
-  return `${account?.domain ?? ''}:${vault.name}:${path.path}`;
+  return `${account?.domain ?? ''}:${vault.name}:${fullPath.path}`;
 }

@@ -201,5 +201,5 @@ export const exportProvenance = answerSchema(
 
 /** Returns the view of an export. */
 export async function exportView(presenter: JobPresenter, row: ExportRow): Promise<object> {
-  return exportResource.view(row, await presenter.jobContext(row));
+  return exportResource.view(row, await presenter.loadJobContext(row));
 }

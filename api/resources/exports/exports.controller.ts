@@ -50,11 +50,11 @@ export class ExportsController extends jobController({
   @Access('write', 'export')
   async delete(@Resource() row: ExportRow, @Req() request: ApiRequest): Promise<object> {
     await cancelJobIfActive(this.context, row);
-    const last = (await this.context.catalog.exports.get(row.id)) ?? row;
-    const view = await this.view(last, request);
+    const currentRow = (await this.context.catalog.exports.get(row.id)) ?? row;
+    const view = await this.view(currentRow, request);
     await this.context.catalog.exports.delete(row.id);
-    if (last.filename !== null)
-      await removeFile(exportFilePath(this.context.data, row.id, last.filename));
+    if (currentRow.filename !== null)
+      await removeFile(exportFilePath(this.context.data, row.id, currentRow.filename));
     return view;
   }
 

@@ -32,28 +32,28 @@ export async function answerBeaconCall(
   const query = beaconQueryBody.parse({ query: entity, entity_type: entityType });
   if (query.entityType === null) throw invalidError('entity_type', 'entity_type is required');
   const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
-  const found = isGiven(beaconSet)
+  const statuses = isGiven(beaconSet)
     ? await queryBeaconSet(scope, beaconSet, query)
     : await queryDatasets(scope, datasets, [query.entityType, [query.query].flat().map(String)]);
-  const names = (status: NamedStatus[1]): string[] =>
-    found.filter(([, one]) => one === status).map(([name]) => name);
+  const namesWithStatus = (status: NamedStatus[1]): string[] =>
+    statuses.filter(([, one]) => one === status).map(([name]) => name);
   const result = {
-    found_count: names('found').length,
-    found: names('found'),
-    not_found_count: names('not_found').length,
-    not_found: names('not_found'),
-    failed_count: names('failed').length,
-    failed: names('failed'),
+    found_count: namesWithStatus('found').length,
+    found: namesWithStatus('found'),
+    not_found_count: namesWithStatus('not_found').length,
+    not_found: namesWithStatus('not_found'),
+    failed_count: namesWithStatus('failed').length,
+    failed: namesWithStatus('failed'),
   };
   return { json: stringifyJson(result), floats: [] };
 }
 
 async function queryBeaconSet(
   { context, caller, signal }: FunctionScope,
-  given: unknown,
+  rawId: unknown,
   query: BeaconQuery,
 ): Promise<readonly NamedStatus[]> {
-  const id = readId(given);
+  const id = readId(rawId);
   if (id === undefined) throw notFoundError();
   await requireResource(context.catalog, caller, 'beacon set', id, 'read');
   const filter = { viewer: viewerOf(caller), beaconSetId: id };
@@ -69,7 +69,7 @@ async function queryBeaconSet(
 /** Queries the given datasets; if none are given, all datasets that the caller may read and that have a field of the entity type. */
 async function queryDatasets(
   { context, caller, signal }: FunctionScope,
-  given: unknown,
+  rawDatasets: unknown,
   entity: readonly [type: string, values: readonly string[]],
 ): Promise<readonly NamedStatus[]> {
   const ask = async (dataset: DatasetRow, name: string): Promise<NamedStatus> => {
@@ -82,11 +82,14 @@ async function queryDatasets(
       return [name, 'failed'];
     }
   };
-  if (given !== null && given !== undefined) {
-    const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-    if (list.length > maxDatasets)
-      throw invalidError('datasets', `datasets takes at most ${maxDatasets}, not ${list.length}`);
-    return mapConcurrent(list, async (idOrPath): Promise<NamedStatus> => {
+  if (rawDatasets !== null && rawDatasets !== undefined) {
+    const idsOrPaths: readonly unknown[] = Array.isArray(rawDatasets) ? rawDatasets : [rawDatasets];
+    if (idsOrPaths.length > maxDatasets)
+      throw invalidError(
+        'datasets',
+        `datasets takes at most ${maxDatasets}, not ${idsOrPaths.length}`,
+      );
+    return mapConcurrent(idsOrPaths, async (idOrPath): Promise<NamedStatus> => {
       const dataset = await findDatasetByIdOrPath(context, caller, idOrPath).catch(
         (error: unknown) => {
           if (error instanceof AppError) return undefined;
@@ -104,12 +107,12 @@ async function queryDatasets(
       'datasets',
       `more than ${maxDatasets} datasets: name those to ask in datasets`,
     );
-  const found = await mapConcurrent(rows, async (dataset) => {
+  const statuses = await mapConcurrent(rows, async (dataset) => {
     const fields = await context.catalog.fields.all(dataset.id);
     if (!fields.some(({ entityType }) => entityType === entity[0])) return undefined;
     return ask(dataset, await readFullPath(context, dataset));
   });
-  return found.filter((one) => one !== undefined);
+  return statuses.filter((one) => one !== undefined);
 }
 
 async function findReadableDataset(

@@ -17,7 +17,7 @@ interface NumberedCall {
 
 /** Calls of one function that differ only in the arguments that select records. */
 interface SimilarCalls {
-  readonly known: GroupedFunction;
+  readonly groupedFunction: GroupedFunction;
   readonly calls: NumberedCall[];
 }
 
@@ -45,16 +45,16 @@ export async function answerHostBatch(
   batch: readonly string[],
 ): Promise<BatchAnswers> {
   const answers: (HostCallResult | null)[] = batch.map(() => null);
-  for (const { known, calls } of await groupSimilarCalls(batch)) {
+  for (const { groupedFunction, calls } of await groupSimilarCalls(batch)) {
     if (calls.length < 2) continue;
     const { args } = calls[0]!;
     const openedDataset = await nullOnAppError(() => openDataset(scope, args[0]));
     if (openedDataset === null) continue;
-    for (const [request, group] of await groupCallsByQuery(openedDataset, known, calls))
+    for (const [request, group] of await groupCallsByQuery(openedDataset, groupedFunction, calls))
       for (let at = 0; at < group.length; at += maxCallsPerQuery) {
-        const part = group.slice(at, at + maxCallsPerQuery);
-        const openedCalls = { opened: openedDataset, args, request };
-        await answerGroup(known, openedCalls, part, answers);
+        const subgroup = group.slice(at, at + maxCallsPerQuery);
+        const firstCall = { openedDataset, args, request };
+        await answerGroup(groupedFunction, firstCall, subgroup, answers);
       }
   }
   return answers;
@@ -62,22 +62,25 @@ export async function answerHostBatch(
 
 async function groupSimilarCalls(batch: readonly string[]): Promise<Iterable<SimilarCalls>> {
   const callGroups = new Map<string, SimilarCalls>();
-  let last: SimilarCalls | undefined;
+  let lastCalls: SimilarCalls | undefined;
   for (let from = 0; from < batch.length; from += callsParsedAtOnce) {
     if (from > 0) await setImmediate();
     const calls = batch.slice(from, from + callsParsedAtOnce).map(callOfText);
     // Parsing one JSON text with the arguments of all calls is much faster than one text for each call.
-    const parsed = parseJson(`[${calls.map(({ args }) => args).join(',')}]`) as readonly (readonly unknown[])[]; // prettier-ignore
-    for (const [i, args] of parsed.entries()) {
+    const argumentLists = parseJson(`[${calls.map(({ args }) => args).join(',')}]`) as readonly (readonly unknown[])[]; // prettier-ignore
+    for (const [i, args] of argumentLists.entries()) {
       const { name } = calls[i]!;
       if (!Object.hasOwn(groupedFunctions, name)) continue;
       const groupedFunction = groupedFunctions[name as BatchFunction];
-      if (last?.known !== groupedFunction || !hasSameOtherArguments(last, args)) {
+      if (
+        lastCalls?.groupedFunction !== groupedFunction ||
+        !hasSameOtherArguments(lastCalls, args)
+      ) {
         const key = similarityKey(name, groupedFunction, args);
-        last = callGroups.get(key) ?? { known: groupedFunction, calls: [] };
-        callGroups.set(key, last);
+        lastCalls = callGroups.get(key) ?? { groupedFunction, calls: [] };
+        callGroups.set(key, lastCalls);
       }
-      last.calls.push({ index: from + i, args });
+      lastCalls.calls.push({ index: from + i, args });
     }
   }
   return callGroups.values();
@@ -87,11 +90,17 @@ async function groupSimilarCalls(batch: readonly string[]): Promise<Iterable<Sim
  * Returns whether the arguments equal those of the first call, except for the arguments that select records. Objects are not compared, so
  * false may also mean that this is unknown.
  */
-function hasSameOtherArguments({ known, calls }: SimilarCalls, args: readonly unknown[]): boolean {
-  const first = calls[0]!.args;
+function hasSameOtherArguments(
+  { groupedFunction, calls }: SimilarCalls,
+  args: readonly unknown[],
+): boolean {
+  const firstArgs = calls[0]!.args;
   return (
-    first.length === args.length &&
-    args.every((one, i) => known.selects.includes(i) || (isPrimitive(one) && one === first[i]))
+    firstArgs.length === args.length &&
+    args.every(
+      (one, i) =>
+        groupedFunction.selectorPositions.includes(i) || (isPrimitive(one) && one === firstArgs[i]),
+    )
   );
 }
 
@@ -102,11 +111,12 @@ function isPrimitive(argument: unknown): boolean {
 /** Returns a text that is the same for all calls of a function whose arguments are equal, except for the arguments that select records. */
 function similarityKey(
   name: string,
-  { selects }: GroupedFunction,
+  { selectorPositions }: GroupedFunction,
   args: readonly unknown[],
 ): string {
   let key = name;
-  for (const [i, one] of args.entries()) if (!selects.includes(i)) key += `\n${argumentText(one)}`;
+  for (const [i, one] of args.entries())
+    if (!selectorPositions.includes(i)) key += `\n${argumentText(one)}`;
   return key;
 }
 
@@ -118,21 +128,21 @@ function argumentText(argument: unknown): string {
 
 /** Returns the groups of calls that one query can answer, each with the query of its first call. */
 async function groupCallsByQuery(
-  opened: OpenedDataset,
-  known: GroupedFunction,
+  openedDataset: OpenedDataset,
+  groupedFunction: GroupedFunction,
   calls: readonly NumberedCall[],
 ): Promise<readonly (readonly [QueryRequest, GroupedCall[]])[]> {
   const groups = new Map<string, readonly [QueryRequest, GroupedCall[]]>();
   let template: SelectionTemplate | null = null;
   for (const [i, { index, args }] of calls.entries()) {
     if (i % callsParsedAtOnce === callsParsedAtOnce - 1) await setImmediate();
-    const [entities, filters] = known.selects.map((at) => args[at]);
-    const alike = template?.selection(entities, filters);
-    if (alike) {
-      groups.get(alike.shape)![1].push({ index, selection: alike });
+    const [entities, filters] = groupedFunction.selectorPositions.map((at) => args[at]);
+    const templateSelection = template?.selection(entities, filters);
+    if (templateSelection) {
+      groups.get(templateSelection.shape)![1].push({ index, selection: templateSelection });
       continue;
     }
-    const request = await nullOnAppError(() => known.request(opened, args));
+    const request = await nullOnAppError(() => groupedFunction.request(openedDataset, args));
     // Scores of different queries are not comparable, and the records of a joint query have one order, so each call that sorts by relevance
     // is answered by a query of its own.
     if (request === null || request.scores.length > 0) continue;
@@ -151,22 +161,22 @@ async function groupCallsByQuery(
  * groups are left to be answered one by one.
  */
 async function answerGroup(
-  known: GroupedFunction,
-  made: CallWithQuery,
+  groupedFunction: GroupedFunction,
+  firstCall: CallWithQuery,
   group: readonly GroupedCall[],
   answers: (HostCallResult | null)[],
 ): Promise<void> {
   const selections = group.map(({ selection }) => selection);
-  const found = await nullOnAppError(() => known.answers(made, selections));
-  if (found === null) return;
-  if (found !== 'tooLarge') {
-    for (const [i, answer] of found.entries()) answers[group[i]!.index] = answer;
+  const groupAnswers = await nullOnAppError(() => groupedFunction.answers(firstCall, selections));
+  if (groupAnswers === null) return;
+  if (groupAnswers !== 'tooLarge') {
+    for (const [i, answer] of groupAnswers.entries()) answers[group[i]!.index] = answer;
     return;
   }
   const halfLength = group.length >>> 1;
   if (halfLength < 2) return;
-  await answerGroup(known, made, group.slice(0, halfLength), answers);
-  await answerGroup(known, made, group.slice(halfLength), answers);
+  await answerGroup(groupedFunction, firstCall, group.slice(0, halfLength), answers);
+  await answerGroup(groupedFunction, firstCall, group.slice(halfLength), answers);
 }
 
 /**

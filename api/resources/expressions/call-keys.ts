@@ -13,12 +13,13 @@ export interface CallSelection {
   /** Equal for calls that differ only in the values of their keys. */
   readonly shape: string;
   readonly keys: readonly EqualityKey[];
-  readonly others: readonly Predicate[];
+  /** The conditions that are no keys; equal for calls of one shape. */
+  readonly otherConditions: readonly Predicate[];
 }
 
 /**
  * Divides the conditions of a predicate that are joined by AND into keys, which are equalities whose values may differ between calls, and
- * others.
+ * other conditions.
  */
 export function callSelection(predicate: Predicate): CallSelection {
   const keys: EqualityKey[] = [];
@@ -28,11 +29,11 @@ export function callSelection(predicate: Predicate): CallSelection {
     if (alternatives.every(isKeyEquality)) keys.push(alternatives);
     else otherConditions.push(item);
   }
-  return { shape: callShapeOf(keys, otherConditions), keys, others: otherConditions };
+  return { shape: callShapeOf(keys, otherConditions), keys, otherConditions };
 }
 
-function callShapeOf(keys: readonly EqualityKey[], others: readonly Predicate[]): string {
-  let shape = others.length === 0 ? '' : stringifyJson(others);
+function callShapeOf(keys: readonly EqualityKey[], otherConditions: readonly Predicate[]): string {
+  let shape = otherConditions.length === 0 ? '' : stringifyJson(otherConditions);
   for (const key of keys) {
     shape += '\n';
     for (const { field, ignoreCase } of key) shape += `${fieldKey(field)}${ignoreCase}`;
@@ -62,7 +63,7 @@ export function keyPaths({ keys }: CallSelection): readonly (readonly string[])[
 
 /** Returns a condition that holds for each record that at least one of the selections selects; they must have the same shape. */
 export function joinedPredicate(selections: readonly CallSelection[]): Predicate {
-  const [{ keys, others }] = selections as [CallSelection, ...CallSelection[]];
+  const [{ keys, otherConditions }] = selections as [CallSelection, ...CallSelection[]];
   const keyConditions = keys.map((key, i) =>
     or(
       key.map((equality, j) => {
@@ -71,7 +72,7 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
       }),
     ),
   );
-  return and([...others, ...keyConditions]);
+  return and([...otherConditions, ...keyConditions]);
 }
 
 /**
@@ -81,10 +82,10 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
 export class KeyDispatcher {
   readonly #keys: readonly EqualityKey[];
   /** The index of the key whose values are looked up in `#byForm`. */
-  readonly #first: number;
+  readonly #firstKey: number;
   readonly #byForm = new Map<string, number[]>();
   /** The other keys in which the selections differ, each with the compared forms of the values of each selection. */
-  readonly #others: readonly {
+  readonly #otherKeys: readonly {
     readonly key: number;
     readonly forms: readonly ReadonlySet<string>[];
   }[];
@@ -92,33 +93,36 @@ export class KeyDispatcher {
   constructor(selections: readonly CallSelection[]) {
     this.#keys = selections[0]!.keys;
     const forms = this.#keys.map((_, i) => selections.map(({ keys }) => comparedForms(keys[i]!)));
-    const sizes = forms.length === 1 ? [0] : forms.map((own) => new Set(own.flat()).size);
-    this.#first = sizes.indexOf(Math.max(...sizes));
-    for (const [call, own] of forms[this.#first]!.entries())
-      for (const form of own) {
+    const formCounts =
+      forms.length === 1 ? [0] : forms.map((keyForms) => new Set(keyForms.flat()).size);
+    this.#firstKey = formCounts.indexOf(Math.max(...formCounts));
+    for (const [call, callForms] of forms[this.#firstKey]!.entries())
+      for (const form of callForms) {
         const calls = this.#byForm.get(form);
         if (calls === undefined) this.#byForm.set(form, [call]);
         else calls.push(call);
       }
-    this.#others = forms.flatMap((own, key) => {
-      const isSame = own.every((one) => one.length === sizes[key]);
-      return key === this.#first || isSame ? [] : [{ key, forms: own.map((one) => new Set(one)) }];
+    this.#otherKeys = forms.flatMap((keyForms, key) => {
+      const isSame = keyForms.every((one) => one.length === formCounts[key]);
+      return key === this.#firstKey || isSame
+        ? []
+        : [{ key, forms: keyForms.map((one) => new Set(one)) }];
     });
   }
 
   /** Returns the indices of the selections that select a record. The record must have all key fields. */
   callsSelecting(record: unknown): readonly number[] {
-    const ownForms = this.#formsIn(record, this.#first);
-    const found =
+    const ownForms = this.#formsIn(record, this.#firstKey);
+    const possibleCalls =
       ownForms.length === 1
         ? (this.#byForm.get(ownForms[0]!) ?? [])
         : ownForms.flatMap((form) => this.#byForm.get(form) ?? []);
-    if (found.length === 0) return found;
-    const distinct = found.length > 1 ? [...new Set(found)] : found;
-    return this.#others.reduce<readonly number[]>((calls, { key, forms }) => {
+    if (possibleCalls.length === 0) return possibleCalls;
+    const distinctCalls = possibleCalls.length > 1 ? [...new Set(possibleCalls)] : possibleCalls;
+    return this.#otherKeys.reduce<readonly number[]>((calls, { key, forms }) => {
       const ownForms = this.#formsIn(record, key);
       return calls.filter((call) => ownForms.some((form) => forms[call]!.has(form)));
-    }, distinct);
+    }, distinctCalls);
   }
 
   /** Returns the indices of the selections that select a record with this value, for selections whose only key is one field. */
@@ -135,9 +139,9 @@ export class KeyDispatcher {
 
 /** Returns the distinct compared forms of the values of a key. */
 function comparedForms(key: EqualityKey): readonly string[] {
-  const [first] = key;
-  if (key.length === 1 && first!.values.length === 1)
-    return [comparedForm(first!, 0, first!.values[0])];
+  const [firstEquality] = key;
+  if (key.length === 1 && firstEquality!.values.length === 1)
+    return [comparedForm(firstEquality!, 0, firstEquality!.values[0])];
   return [
     ...new Set(key.flatMap((one, j) => one.values.map((value) => comparedForm(one, j, value)))),
   ];

@@ -34,9 +34,9 @@ async function answerHostCall(scope: FunctionScope, call: HostCall): Promise<Hos
   const args = parseJson(call.args) as readonly unknown[];
   return hideInternalErrors(scope, call.name, async () => {
     try {
-      const work = datasetFunctions[call.name];
-      if (work === undefined) throw new Error(`no function ${call.name}`);
-      const answer = await work(scope, args);
+      const datasetFunction = datasetFunctions[call.name];
+      if (datasetFunction === undefined) throw new Error(`no function ${call.name}`);
+      const answer = await datasetFunction(scope, args);
       refuseLargeAnswer(answer.json.length);
       return answer;
     } catch (error) {
@@ -74,36 +74,40 @@ async function hideInternalErrors<T>(
   }
 }
 
-function missingResourceText(name: string, first: unknown): string {
+function missingResourceText(name: string, firstArgument: unknown): string {
   if (name === 'beacon') return 'such beacon set';
-  return `${name === 'template' ? 'template' : 'dataset'} ${valueForMessage(first)}`;
+  return `${name === 'template' ? 'template' : 'dataset'} ${valueForMessage(firstArgument)}`;
 }
 
 const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
-  dataset_query: async (scope, [dataset, fields, limit, entities, filters, query, ordering]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_query: async (scope, [idOrPath, fields, limit, entities, filters, query, ordering]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const body = { fields, entities, filters, query, ordering };
     const json = await openedDataset.queryRecordsJson(body, limitArgument('limit', limit, 1));
     return { json, floats: floatPaths(openedDataset.fields) };
   },
 
-  dataset_count: async (scope, [dataset, entities, filters, query]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_count: async (scope, [idOrPath, entities, filters, query]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const { total } = await openedDataset.executeQuery({ entities, filters, query }, { limit: 0 });
     return { json: String(total), floats: [] };
   },
 
-  dataset_field_values: async (scope, [dataset, name, limit, ...selection]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_field_values: async (scope, [idOrPath, name, limit, ...selection]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const field = openedDataset.requireField(name);
     const valueLimit = limitArgument('limit', limit, 10);
     const values: unknown[] = [];
     const body = { ...selectionKeysOf(selection), fields: [field.name] };
     for (let offset = 0; values.length < valueLimit;) {
       // Reads at least 1000 records at a time, because many records may have no value in the field.
-      const page = Math.max(valueLimit - values.length, 1000);
+      const pageSize = Math.max(valueLimit - values.length, 1000);
       // Without scores, the records come in insertion order instead of the order of relevance.
-      const answer = await openedDataset.executeQuery(body, { limit: page, offset, scores: [] });
+      const answer = await openedDataset.executeQuery(body, {
+        limit: pageSize,
+        offset,
+        scores: [],
+      });
       for (const record of parseJson(answer.results) as readonly unknown[])
         values.push(...nonEmptyValuesAt(record, field.path));
       if (answer.offset === null) break;
@@ -112,8 +116,8 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
     return { json: stringifyJson(values.slice(0, valueLimit)), floats: isFloat(field) ? [[]] : [] };
   },
 
-  dataset_field_top_terms: async (scope, [dataset, name, limit, ...selection]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_field_top_terms: async (scope, [idOrPath, name, limit, ...selection]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const field = openedDataset.requireField(name);
     const valueLimit = limitArgument('limit', limit, 10);
     const options = { facet_type: 'terms', limit: Math.max(1, valueLimit) };
@@ -126,8 +130,8 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
     return { json: stringifyJson(items), floats: isFloat(field) ? [['term']] : [] };
   },
 
-  dataset_field_terms_count: async (scope, [dataset, name, ...selection]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_field_terms_count: async (scope, [idOrPath, name, ...selection]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const count = await openedDataset.computeFacet(
       openedDataset.requireField(name),
       { facet_type: 'count' },
@@ -136,9 +140,9 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
     return { json: stringifyJson(count), floats: [] };
   },
 
-  dataset_entity_top_terms: async (scope, [dataset, entity, limit, filters, query]) => {
-    const openedDataset = await openDataset(scope, dataset);
-    const type = String(entity).toLowerCase();
+  dataset_entity_top_terms: async (scope, [idOrPath, rawType, limit, filters, query]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
+    const type = String(rawType).toLowerCase();
     const fields = openedDataset.fields.filter(({ entityType }) => entityType === type);
     if (fields.length === 0) return { json: 'null', floats: [] };
     const valueLimit = limitArgument('limit', limit, 1000);
@@ -155,14 +159,17 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
       })) as TermCounts;
       for (const [term, count] of terms) counts.set(term, (counts.get(term) ?? 0) + count);
     }
-    const sorted = [...counts].toSorted(
+    const sortedTerms = [...counts].toSorted(
       ([a, m], [b, n]) => n - m || (String(a) < String(b) ? -1 : 1),
     );
-    return { json: stringifyJson(sorted.slice(0, valueLimit).map(([term]) => term)), floats: [] };
+    return {
+      json: stringifyJson(sortedTerms.slice(0, valueLimit).map(([term]) => term)),
+      floats: [],
+    };
   },
 
-  dataset_field_stats: async (scope, [dataset, name, ...selection]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_field_stats: async (scope, [idOrPath, name, ...selection]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const field = openedDataset.requireField(name);
     const options = { facet_type: 'stats' };
     const stats = (await openedDataset.computeFacet(
@@ -177,31 +184,34 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
     return { json, floats: [['avg'], ...sumStatistics] };
   },
 
-  dataset_field_percentiles: async (scope, [dataset, name, percents, ...selection]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  dataset_field_percentiles: async (scope, [idOrPath, name, percents, ...selection]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const options = { facet_type: 'percentiles', percents };
     const field = openedDataset.requireField(name);
-    const found = (await openedDataset.computeFacet(
+    const percentiles = (await openedDataset.computeFacet(
       field,
       options,
       selectionKeysOf(selection),
     )) as object;
-    return { json: stringifyJson(found), floats: Object.keys(found).map((key) => [key]) };
+    return {
+      json: stringifyJson(percentiles),
+      floats: Object.keys(percentiles).map((key) => [key]),
+    };
   },
 
-  prevalence: async (scope, [dataset, entity, name, filters]) => {
-    const openedDataset = await openDataset(scope, dataset);
+  prevalence: async (scope, [idOrPath, entity, name, filters]) => {
+    const openedDataset = await openDataset(scope, idOrPath);
     const field = openedDataset.requireField(name, 'sample_field');
     if (!Array.isArray(entity) || entity.length !== 2)
       throw invalidError('entity', 'entity must be a pair of an entity type and a value');
     const options = { facet_type: 'count' };
-    const all = (await openedDataset.computeFacet(field, options, { filters })) as number;
-    if (all === 0) return { json: 'null', floats: [] };
-    const ownCount = (await openedDataset.computeFacet(field, options, {
+    const sampleCount = (await openedDataset.computeFacet(field, options, { filters })) as number;
+    if (sampleCount === 0) return { json: 'null', floats: [] };
+    const matchingCount = (await openedDataset.computeFacet(field, options, {
       filters,
       entities: [entity],
     })) as number;
-    return { json: String(ownCount / all), floats: [[]] };
+    return { json: String(matchingCount / sampleCount), floats: [[]] };
   },
 
   beacon: (scope, args) => answerBeaconCall(scope, args),

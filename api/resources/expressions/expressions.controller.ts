@@ -54,9 +54,9 @@ export class ExpressionsController implements OnModuleDestroy {
   @Operation(expressionOperations.functions)
   @Access('read')
   functions(): object {
-    const all = [...libraryFunctionByName.values(), ...builtinDeclarations];
+    const declarations = [...libraryFunctionByName.values(), ...builtinDeclarations];
     return {
-      functions: all.map(({ name, signature, text, example }) => ({
+      functions: declarations.map(({ name, signature, text, example }) => ({
         name,
         signature,
         text,

@@ -11,7 +11,7 @@ import { maxAnswerLength, type OpenedDataset } from './opened-dataset.js';
 
 /** One call of a dataset function, with its open dataset and its query. */
 export interface CallWithQuery {
-  readonly opened: OpenedDataset;
+  readonly openedDataset: OpenedDataset;
   readonly args: readonly unknown[];
   readonly request: QueryRequest;
 }
@@ -19,12 +19,15 @@ export interface CallWithQuery {
 /** How one query answers the calls of a function that differ only in the values of their keys. */
 export interface GroupedFunction {
   /** The positions of the arguments that select records by fields. */
-  readonly selects: readonly number[];
+  readonly selectorPositions: readonly number[];
   /** Returns the query of a call. Throws an `AppError` if the call fails or cannot be grouped. */
-  readonly request: (opened: OpenedDataset, args: readonly unknown[]) => Promise<QueryRequest>;
-  /** Returns the answers to the calls with these selections, in the same order; in everything else, the calls equal `made`. */
+  readonly request: (
+    openedDataset: OpenedDataset,
+    args: readonly unknown[],
+  ) => Promise<QueryRequest>;
+  /** Returns the answers to the calls with these selections, in the same order; in everything else, the calls equal `firstCall`. */
   readonly answers: (
-    made: CallWithQuery,
+    firstCall: CallWithQuery,
     selections: readonly CallSelection[],
   ) => Promise<GroupAnswers>;
 }
@@ -46,58 +49,58 @@ export const maxGroupJsonLength = 32_000_000;
 /** The functions whose calls are grouped; calls of other dataset functions are answered one by one. */
 export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> = {
   dataset_query: {
-    selects: [3, 4],
-    request: (opened, [, fields, , entities, filters, query, ordering]) =>
-      opened.parseRequest({ fields, entities, filters, query, ordering }, { limit: 0 }),
-    async answers({ opened, args, request }, selections) {
+    selectorPositions: [3, 4],
+    request: (openedDataset, [, fields, , entities, filters, query, ordering]) =>
+      openedDataset.parseRequest({ fields, entities, filters, query, ordering }, { limit: 0 }),
+    async answers({ openedDataset, args, request }, selections) {
       const valueLimit = limitArgument('limit', args[2], 1);
       if (valueLimit === 0) return null;
-      const found = await readRecordsByCall(opened, request, selections);
-      if (!Array.isArray(found)) return found;
-      const floats = floatPaths(opened.fields);
-      return found.map((texts) =>
+      const textsByCall = await readRecordsByCall(openedDataset, request, selections);
+      if (!Array.isArray(textsByCall)) return textsByCall;
+      const floats = floatPaths(openedDataset.fields);
+      return textsByCall.map((texts) =>
         hostAnswerOf(`[${texts.slice(0, valueLimit).join(',')}]`, floats),
       );
     },
   },
 
   dataset_field_values: {
-    selects: [3, 4],
-    request(opened, [, name, , entities, filters, query]) {
-      opened.requireField(name);
-      return opened.parseRequest(
+    selectorPositions: [3, 4],
+    request(openedDataset, [, name, , entities, filters, query]) {
+      openedDataset.requireField(name);
+      return openedDataset.parseRequest(
         { entities, filters, query },
         { limit: 0, scores: [], fields: [] },
       );
     },
-    async answers({ opened, args, request }, selections) {
-      const field = opened.requireField(args[1]);
+    async answers({ openedDataset, args, request }, selections) {
+      const field = openedDataset.requireField(args[1]);
       const valueLimit = limitArgument('limit', args[2], 10);
       if (valueLimit === 0) return null;
-      const found = await readKeyedRecords(opened, request, selections, [field.path]);
-      if (!Array.isArray(found)) return found;
-      const values = selections.map((): unknown[] => []);
-      for (const { record, calls } of found) {
+      const keyedRecords = await readKeyedRecords(openedDataset, request, selections, [field.path]);
+      if (!Array.isArray(keyedRecords)) return keyedRecords;
+      const valueLists = selections.map((): unknown[] => []);
+      for (const { record, calls } of keyedRecords) {
         const ownValues = nonEmptyValuesAt(record, field.path);
         for (const call of calls)
-          if (values[call]!.length < valueLimit) values[call]!.push(...ownValues.slice(0, valueLimit - values[call]!.length)); // prettier-ignore
+          if (valueLists[call]!.length < valueLimit) valueLists[call]!.push(...ownValues.slice(0, valueLimit - valueLists[call]!.length)); // prettier-ignore
       }
       const floats = isFloat(field) ? [[]] : [];
-      const empty = hostAnswerOf('[]', floats);
-      return values.map((own) =>
-        own.length === 0 ? empty : hostAnswerOf(stringifyJson(own), floats),
+      const emptyAnswer = hostAnswerOf('[]', floats);
+      return valueLists.map((callValues) =>
+        callValues.length === 0 ? emptyAnswer : hostAnswerOf(stringifyJson(callValues), floats),
       );
     },
   },
 
   dataset_count: {
-    selects: [1, 2],
-    request: (opened, [, entities, filters, query]) =>
-      opened.parseRequest({ entities, filters, query }, { limit: 0, scores: [] }),
-    async answers({ opened, request }, selections) {
+    selectorPositions: [1, 2],
+    request: (openedDataset, [, entities, filters, query]) =>
+      openedDataset.parseRequest({ entities, filters, query }, { limit: 0, scores: [] }),
+    async answers({ openedDataset, request }, selections) {
       const counts =
-        (await countByFacets(opened, request, selections)) ??
-        (await countByRecords(opened, request, selections));
+        (await countByFacets(openedDataset, request, selections)) ??
+        (await countByRecords(openedDataset, request, selections));
       return Array.isArray(counts)
         ? counts.map((count) => hostAnswerOf(String(count), []))
         : counts;
@@ -112,20 +115,21 @@ function hostAnswerOf(json: string, floats: HostCallResult['floats']): HostCallR
 
 /** Returns, for each selection, the JSON texts of its records, in the order of the query. */
 async function readRecordsByCall(
-  opened: OpenedDataset,
+  openedDataset: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<GroupResults<string[]>> {
-  const found = await readKeyedRecords(opened, request, selections);
-  if (!Array.isArray(found)) return found;
-  const records = selections.map((): string[] => []);
-  for (const { text, calls } of found) for (const call of calls) records[call]!.push(text!);
-  return records;
+  const keyedRecords = await readKeyedRecords(openedDataset, request, selections);
+  if (!Array.isArray(keyedRecords)) return keyedRecords;
+  const textsByCall = selections.map((): string[] => []);
+  for (const { text, calls } of keyedRecords)
+    for (const call of calls) textsByCall[call]!.push(text!);
+  return textsByCall;
 }
 
 /** A record that at least one of the grouped calls selects. */
 interface KeyedRecord {
-  /** The record with only the key fields, by which the calls that select it are found, and the fields `more` of `readKeyedRecords`. */
+  /** The record with only the key fields, by which the calls that select it are found, and the fields `morePaths` of `readKeyedRecords`. */
   readonly record: unknown;
   /** The record as JSON, with the fields of the request; undefined if the request has an empty list of fields. */
   readonly text: string | undefined;
@@ -134,21 +138,21 @@ interface KeyedRecord {
 
 /** Returns the records of the joint query, each with the indices of the selections that select it. */
 async function readKeyedRecords(
-  opened: OpenedDataset,
+  openedDataset: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
-  more: readonly (readonly string[])[] = [],
+  morePaths: readonly (readonly string[])[] = [],
 ): Promise<GroupResults<KeyedRecord>> {
   const joinedQuery = joinedRequest(request, selections);
-  const found = await opened.readKeyedTexts(
+  const keyedTexts = await openedDataset.readKeyedTexts(
     joinedQuery,
-    [...keyPaths(selections[0]!), ...more],
+    [...keyPaths(selections[0]!), ...morePaths],
     maxGroupJsonLength,
   );
-  if (found === 'tooMany') return tooManyRecordsResult(selections);
-  if (found === 'tooLarge') return found;
+  if (keyedTexts === 'tooMany') return tooManyRecordsResult(selections);
+  if (keyedTexts === 'tooLarge') return keyedTexts;
   const dispatcher = new KeyDispatcher(selections);
-  const { texts, keys } = found;
+  const { texts, keys } = keyedTexts;
   // Parsing one JSON text of all records is much faster than one text for each record.
   const records = parseJson(`[${keys.join(',')}]`) as readonly unknown[];
   return records.map((record, i) => ({
@@ -167,8 +171,8 @@ function joinedRequest(request: QueryRequest, selections: readonly CallSelection
 }
 
 /** Returns the maximum number of records to read for a group of this many calls. */
-export function rowLimitFor(calls: number): number {
-  return Math.min(maxGroupRows, maxRowsPerCall * calls);
+export function rowLimitFor(callCount: number): number {
+  return Math.min(maxGroupRows, maxRowsPerCall * callCount);
 }
 
 /** Returns the result if a query finds too many records: `tooLarge` if a smaller group may find few enough. */
@@ -178,16 +182,20 @@ function tooManyRecordsResult(selections: readonly CallSelection[]): 'tooLarge' 
 
 /** Counts records by the values of the only key, if each record has at most one value; returns undefined for other selections. */
 async function countByFacets(
-  opened: OpenedDataset,
+  openedDataset: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<number[] | undefined> {
-  const [key, ...more] = selections[0]!.keys;
-  const [equality, ...others] = key!;
-  if (more.length > 0 || others.length > 0 || isInsideList(opened.columns, equality!.field.path))
+  const [key, ...otherKeys] = selections[0]!.keys;
+  const [equality, ...otherEqualities] = key!;
+  if (
+    otherKeys.length > 0 ||
+    otherEqualities.length > 0 ||
+    isInsideList(openedDataset.columns, equality!.field.path)
+  )
     return undefined;
   const predicate = joinedPredicate(selections);
-  const terms = await opened.countTerms(equality!.field, { ...request, predicate });
+  const terms = await openedDataset.countTerms(equality!.field, { ...request, predicate });
   const dispatcher = new KeyDispatcher(selections);
   const counts = selections.map(() => 0);
   for (const [term, count] of terms)
@@ -196,14 +204,18 @@ async function countByFacets(
 }
 
 async function countByRecords(
-  opened: OpenedDataset,
+  openedDataset: OpenedDataset,
   request: QueryRequest,
   selections: readonly CallSelection[],
 ): Promise<GroupResults<number>> {
-  const found = await readKeyedRecords(opened, { ...request, fields: [] }, selections);
-  if (!Array.isArray(found)) return found;
+  const keyedRecords = await readKeyedRecords(
+    openedDataset,
+    { ...request, fields: [] },
+    selections,
+  );
+  if (!Array.isArray(keyedRecords)) return keyedRecords;
   const counts = selections.map(() => 0);
-  for (const { calls } of found) for (const call of calls) counts[call]! += 1;
+  for (const { calls } of keyedRecords) for (const call of calls) counts[call]! += 1;
   return counts;
 }
 

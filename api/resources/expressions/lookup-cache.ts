@@ -8,28 +8,28 @@ const cacheBySignal = new WeakMap<AbortSignal, LookupCache>();
 
 /** Returns the lookup tables of the job or request that a signal aborts. */
 export function lookupCacheOf(signal: AbortSignal): LookupCache {
-  let found = cacheBySignal.get(signal);
-  if (found === undefined) cacheBySignal.set(signal, (found = new LookupCache()));
-  return found;
+  let cache = cacheBySignal.get(signal);
+  if (cache === undefined) cacheBySignal.set(signal, (cache = new LookupCache()));
+  return cache;
 }
 
 /** The lookup tables of one job or request. The least recently used tables are dropped when all together take too much memory. */
 class LookupCache {
   readonly #lookups = new Map<string, CachedLookup>();
 
-  /** Returns the lookup with this name; the name contains everything that its table depends on. */
-  lookup(name: string): CachedLookup {
-    const found = this.#lookups.get(name) ?? new CachedLookup();
+  /** Returns the lookup with this name, which is created if there is none; the name contains everything that its table depends on. */
+  findOrCreate(name: string): CachedLookup {
+    const cachedLookup = this.#lookups.get(name) ?? new CachedLookup();
     this.#lookups.delete(name);
-    let bytes = found.bytes;
-    for (const one of this.#lookups.values()) bytes += one.bytes;
-    for (const [other, one] of this.#lookups) {
+    let bytes = cachedLookup.bytes;
+    for (const otherLookup of this.#lookups.values()) bytes += otherLookup.bytes;
+    for (const [otherName, otherLookup] of this.#lookups) {
       if (bytes <= maxCacheBytes) break;
-      this.#lookups.delete(other);
-      bytes -= one.bytes;
+      this.#lookups.delete(otherName);
+      bytes -= otherLookup.bytes;
     }
-    this.#lookups.set(name, found);
-    return found;
+    this.#lookups.set(name, cachedLookup);
+    return cachedLookup;
   }
 }
 
@@ -54,7 +54,7 @@ class CachedLookup {
       const table = read();
       this.#table = table;
       table.then(
-        (found) => (this.#bytes = found?.bytes ?? 0),
+        (loadedTable) => (this.#bytes = loadedTable?.bytes ?? 0),
         () => (this.#table = undefined), // callers that await `table` get the error
       );
     }

@@ -17,7 +17,7 @@ import { JsonValueLists } from './answer-lists.js';
 export interface LookupFields {
   readonly key: readonly string[];
   readonly value: readonly string[];
-  readonly most: number;
+  readonly maxValues: number;
   /** Whether keys are equal if they differ only in letter case. */
   readonly ignoresCase: boolean;
 }
@@ -32,15 +32,15 @@ export class LookupTable {
   /** The total size of the JSON lines in bytes. */
   readonly #lineBytes: number;
   readonly #ignoresCase: boolean;
-  /** The key last passed to `#take`, in lower case if case is ignored, and the range of bytes that it occupies. */
-  #form = Buffer.alloc(64);
-  #formView = dataViewOf(this.#form);
-  readonly #range = new Int32Array(2);
+  /** The key last passed to `#takeKey`, in lower case if case is ignored, and the range of bytes that it occupies. */
+  #keyBytes = Buffer.alloc(64);
+  #keyView = dataViewOf(this.#keyBytes);
+  readonly #keyRange = new Int32Array(2);
 
   /** Builds the table from records as JSON lines; the values of a key have the order of the records. */
-  constructor(lines: readonly RecordBytes[], { key, value, most, ignoresCase }: LookupFields) {
+  constructor(lines: readonly RecordBytes[], { key, value, maxValues, ignoresCase }: LookupFields) {
     this.#ignoresCase = ignoresCase;
-    this.#values = new JsonValueLists(most);
+    this.#values = new JsonValueLists(maxValues);
     this.#lineBytes = lines.reduce((sum, { bytes }) => sum + bytes.length, 0);
     const isFlat = key.length === 1 && value.length === 1;
     const pairs = isFlat ? new StringPairReader(key[0]!, value[0]!) : null;
@@ -65,9 +65,9 @@ export class LookupTable {
     for (let i = 0; i < lists.length; i++) {
       const [from, to] = [offsets[i]! + 1, offsets[i + 1]! - 1];
       const isPlain = endOfPlainText(bytes, from) === to;
-      if (isPlain) this.#take(bytes, from, to);
-      else this.#takeText(JSON.parse(stringAt(keys, i)) as string);
-      lists[i] = this.#keys.findValueCode(this.#formView, this.#range, 0, 1);
+      if (isPlain) this.#takeKey(bytes, from, to);
+      else this.#takeKeyText(JSON.parse(stringAt(keys, i)) as string);
+      lists[i] = this.#keys.findValueIndex(this.#keyView, this.#keyRange, 0, 1);
     }
     return this.#values.packLists(lists);
   }
@@ -75,53 +75,53 @@ export class LookupTable {
   /** Adds a record whose key and value are strings without escapes; an empty string counts as no value. */
   #addPair(bytes: Uint8Array, { valueStarts, valueEnds }: StringPairReader): void {
     if (valueEnds[0] === 0 || valueEnds[1]! - valueStarts[1]! <= 2) return;
-    this.#take(bytes, valueStarts[0]! + 1, valueEnds[0]! - 1);
-    this.#values.addSlice(this.#list(), valueStarts[1]!, valueEnds[1]!);
+    this.#takeKey(bytes, valueStarts[0]! + 1, valueEnds[0]! - 1);
+    this.#values.addSlice(this.#listOfKey(), valueStarts[1]!, valueEnds[1]!);
   }
 
   #addRecord(record: unknown, key: readonly string[], value: readonly string[]): void {
     const texts = nonEmptyValuesAt(record, value).map((one) => stringifyJson(one));
     if (texts.length === 0) return;
     const lists = storedValuesAt(record, key).map((text) => {
-      this.#takeText(String(text));
-      return this.#list();
+      this.#takeKeyText(String(text));
+      return this.#listOfKey();
     });
     for (const list of new Set(lists)) for (const text of texts) this.#values.addText(list, text);
   }
 
-  /** Returns the index of the list that belongs to the current key (`#take`). */
-  #list(): number {
-    return this.#keys.addValueCode(this.#formView, this.#range, 0, 1);
+  /** Returns the index of the list that belongs to the current key (`#takeKey`). */
+  #listOfKey(): number {
+    return this.#keys.addValue(this.#keyView, this.#keyRange, 0, 1);
   }
 
   /** Makes `bytes[from..to)` the current key. */
-  #take(bytes: Uint8Array, from: number, to: number): void {
+  #takeKey(bytes: Uint8Array, from: number, to: number): void {
     this.#reserve(to - from);
-    const form = this.#form;
+    const keyBytes = this.#keyBytes;
     const ignoresCase = this.#ignoresCase;
     for (let i = from, at = 0; i < to; i++, at++) {
       const byte = bytes[i]!;
       if (ignoresCase && byte >= 0x80)
-        return this.#takeText(Buffer.from(bytes.subarray(from, to)).toString());
-      form[at] = ignoresCase && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
+        return this.#takeKeyText(Buffer.from(bytes.subarray(from, to)).toString());
+      keyBytes[at] = ignoresCase && byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
     }
-    this.#range[1] = to - from;
+    this.#keyRange[1] = to - from;
   }
 
-  #takeText(given: string): void {
-    const text = this.#ignoresCase ? lowerCase(given) : given;
+  #takeKeyText(key: string): void {
+    const text = this.#ignoresCase ? lowerCase(key) : key;
     this.#reserve(3 * text.length);
-    this.#range[1] = this.#form.write(text);
+    this.#keyRange[1] = this.#keyBytes.write(text);
   }
 
   #reserve(size: number): void {
-    if (size <= this.#form.length) return;
-    this.#form = Buffer.alloc(2 * size);
-    this.#formView = dataViewOf(this.#form);
+    if (size <= this.#keyBytes.length) return;
+    this.#keyBytes = Buffer.alloc(2 * size);
+    this.#keyView = dataViewOf(this.#keyBytes);
   }
 }
 
-function lineAt({ bytes, ends }: RecordBytes, at: number): string {
-  const from = at === 0 ? 0 : ends[at - 1]!;
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, ends[at]! - from).toString();
+function lineAt({ bytes, ends }: RecordBytes, index: number): string {
+  const from = index === 0 ? 0 : ends[index - 1]!;
+  return Buffer.from(bytes.buffer, bytes.byteOffset + from, ends[index]! - from).toString();
 }

@@ -78,11 +78,11 @@ export class OpenedDataset {
     return this.#data.snapshot.rows;
   }
 
-  /** Runs a query; `more` replaces parts of the parsed query. */
-  async executeQuery(body: QueryBody, more: RequestReplacement): Promise<QueryAnswer> {
+  /** Runs a query; `replacement` replaces parts of the parsed query. */
+  async executeQuery(body: QueryBody, replacement: RequestReplacement): Promise<QueryAnswer> {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
-    const request = await this.parseRequest(body, more);
+    const request = await this.parseRequest(body, replacement);
     return runUnlessDeleted(context, this.#dataset, () =>
       runQuery(context.queryEngine, snapshot, fields, request, { signal }),
     );
@@ -108,11 +108,11 @@ export class OpenedDataset {
     });
   }
 
-  /** Parses a query; `more` replaces parts of the result. */
-  async parseRequest(body: QueryBody, more: RequestReplacement): Promise<QueryRequest> {
-    const limit = Math.min(more.limit, maxPageRecords);
+  /** Parses a query; `replacement` replaces parts of the result. */
+  async parseRequest(body: QueryBody, replacement: RequestReplacement): Promise<QueryRequest> {
+    const limit = Math.min(replacement.limit, maxPageRecords);
     const genes = await loadGenesForQuery(body);
-    return { ...parseQuery({ ...body, limit }, this.fields, genes), ...more };
+    return { ...parseQuery({ ...body, limit }, this.fields, genes), ...replacement };
   }
 
   /**
@@ -128,7 +128,7 @@ export class OpenedDataset {
     const { context, signal } = this.#scope;
     const { snapshot, fields } = this.#data;
     let lengthLeft = maxLength;
-    const collected = async (
+    const collectTexts = async (
       pieces: AsyncIterable<readonly string[]>,
     ): Promise<string[] | null> => {
       const texts: string[] = [];
@@ -141,13 +141,13 @@ export class OpenedDataset {
       return texts;
     };
     return runUnlessDeleted(context, this.#dataset, async () => {
-      const found = await openQueryResult(context.queryEngine, snapshot, fields, request, {
+      const result = await openQueryResult(context.queryEngine, snapshot, fields, request, {
         signal,
       });
-      if (found.total > request.limit) return 'tooMany';
-      const keyTexts = await collected(found.texts({ fields: keys, excludeFields: [] }));
-      const isKeyed = request.fields?.length === 0;
-      const texts = keyTexts && (isKeyed ? [] : await collected(found.texts()));
+      if (result.total > request.limit) return 'tooMany';
+      const keyTexts = await collectTexts(result.texts({ fields: keys, excludeFields: [] }));
+      const wantsNoTexts = request.fields?.length === 0;
+      const texts = keyTexts && (wantsNoTexts ? [] : await collectTexts(result.texts()));
       return texts === null ? 'tooLarge' : { texts, keys: keyTexts! };
     });
   }
@@ -162,15 +162,15 @@ export class OpenedDataset {
     maxBytes: number,
   ): Promise<readonly RecordBytes[] | null> {
     const { context, signal } = this.#scope;
-    const { snapshot, fields: known } = this.#data;
+    const { snapshot, fields: datasetFields } = this.#data;
     return runUnlessDeleted(context, this.#dataset, async () => {
-      const found = await openQueryResult(context.queryEngine, snapshot, known, request, {
+      const result = await openQueryResult(context.queryEngine, snapshot, datasetFields, request, {
         signal,
       });
-      if (found.total > request.limit) return null;
+      if (result.total > request.limit) return null;
       const pieces: RecordBytes[] = [];
       let bytesLeft = maxBytes;
-      for await (const piece of found.lines({ fields, excludeFields: [] })) {
+      for await (const piece of result.lines({ fields, excludeFields: [] })) {
         bytesLeft -= piece.bytes.length;
         if (bytesLeft < 0) return null;
         pieces.push(piece);
@@ -192,10 +192,10 @@ export class OpenedDataset {
       const answer = await runQuery(context.queryEngine, snapshot, fields, facetRequest, {
         signal,
       });
-      const found = parseJson(answer.facets!) as Readonly<
+      const countsByField = parseJson(answer.facets!) as Readonly<
         Record<string, readonly [unknown, number][]>
       >;
-      return found[field.name]!;
+      return countsByField[field.name]!;
     });
   }
 

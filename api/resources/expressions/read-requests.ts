@@ -150,18 +150,19 @@ export function readEvaluate(body: unknown): Omit<RequestedTask<'evaluate'>, 'bo
 /** Reads the body of `POST /v1/annotate` (contract 19.1). Throws a 400. */
 export function readAnnotate(body: unknown): Omit<RequestedTask<'annotate'>, 'body'> {
   const form = new Form(body);
-  const { fields, ...own } = annotateBody.read(form);
+  const { fields, ...ownValues } = annotateBody.read(form);
   const nestedKeys = Object.entries(form.object('annotator_params') ?? {});
   // A key beside `annotator_params` takes precedence over one in it.
   const nestedForm = new Form(Object.fromEntries(nestedKeys.filter(([key]) => key === 'data' || form.raw(key) === undefined))); // prettier-ignore
-  const nested = readProperties(nestedForm, sharedProperties);
+  const nestedValues = readProperties(nestedForm, sharedProperties);
   form.collectErrorsOfPart('annotator_params', nestedForm, (name, messages) => `${name}: ${messages}`); // prettier-ignore
   form.throwIfInvalid();
   return {
     fields,
-    includeErrors: own.includeErrors ?? nested.includeErrors ?? true,
-    preExpression: own.preAnnotationExpression ?? nested.preAnnotationExpression ?? '',
-    postExpression: own.postAnnotationExpression ?? nested.postAnnotationExpression ?? '',
+    includeErrors: ownValues.includeErrors ?? nestedValues.includeErrors ?? true,
+    preExpression: ownValues.preAnnotationExpression ?? nestedValues.preAnnotationExpression ?? '',
+    postExpression:
+      ownValues.postAnnotationExpression ?? nestedValues.postAnnotationExpression ?? '',
   };
 }
 

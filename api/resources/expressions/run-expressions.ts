@@ -50,11 +50,11 @@ export async function answerJobCalls(
 export function runExpressions<K extends keyof ExpressionRequests>(
   { context, caller, signal }: FunctionScope,
   kind: K,
-  requested: RequestedTask<K>,
+  requestedTask: RequestedTask<K>,
 ): Promise<ExpressionResult<K>> {
   const { user } = caller;
   const task = {
-    ...requested,
+    ...requestedTask,
     user: { name: fullName(user), email: user.email },
     now: Date.now(),
   } as ExpressionRequests[K];
@@ -62,6 +62,7 @@ export function runExpressions<K extends keyof ExpressionRequests>(
     ...limitsByTask[kind],
     userId: user.id,
     signal,
-    answer: (request, ended) => answerHostRequest({ context, caller, signal: ended }, request),
+    answer: (request, taskSignal) =>
+      answerHostRequest({ context, caller, signal: taskSignal }, request),
   });
 }

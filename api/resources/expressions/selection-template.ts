@@ -19,14 +19,16 @@ export class SelectionTemplate {
   readonly #filters: readonly TemplateFilter[];
   readonly #selection: CallSelection;
   /** For each key of the selection, the index of its filter. */
-  readonly #ofKeys: readonly number[];
+  readonly #filterIndices: readonly number[];
 
   private constructor(filters: readonly TemplateFilter[], predicate: Predicate) {
     this.#filters = filters;
     this.#selection = callSelection(predicate);
-    const items = conjuncts(predicate);
-    this.#ofKeys = this.#selection.keys.map((key) =>
-      items.findIndex((item) => item === key[0] || (item.kind === 'or' && item.items === key)),
+    const conditions = conjuncts(predicate);
+    this.#filterIndices = this.#selection.keys.map((key) =>
+      conditions.findIndex(
+        (condition) => condition === key[0] || (condition.kind === 'or' && condition.items === key),
+      ),
     );
   }
 
@@ -40,18 +42,20 @@ export class SelectionTemplate {
     predicate: Predicate,
   ): SelectionTemplate | null {
     if (isPresent(entities) || !Array.isArray(filters) || isPair(filters)) return null;
-    const items = conjuncts(predicate);
+    const conditions = conjuncts(predicate);
     // Each filter gives at least one condition, so if there are as many conditions as filters, each filter gives exactly one.
-    if (items.length !== filters.length) return null;
-    const found: TemplateFilter[] = [];
+    if (conditions.length !== filters.length) return null;
+    const templateFilters: TemplateFilter[] = [];
     for (const [i, pair] of filters.entries()) {
       if (!isPair(pair) || (typeof pair[1] === 'object' && pair[1] !== null)) return null;
-      const item = items[i]!;
+      const condition = conditions[i]!;
       const isText =
-        isKeyEquality(item) && item.field.type === 'string' && typeof pair[1] === 'string';
-      found.push({ name: pair[0], value: pair[1], equality: isText ? item : null });
+        isKeyEquality(condition) &&
+        condition.field.type === 'string' &&
+        typeof pair[1] === 'string';
+      templateFilters.push({ name: pair[0], value: pair[1], equality: isText ? condition : null });
     }
-    return new SelectionTemplate(found, predicate);
+    return new SelectionTemplate(templateFilters, predicate);
   }
 
   /** Returns the selection of a call; undefined if it does not match the template, so that its filters have to be parsed. */
@@ -64,15 +68,15 @@ export class SelectionTemplate {
       if (!isPair(pair) || pair[0] !== name) return undefined;
       if (equality === null ? pair[1] !== value : typeof pair[1] !== 'string') return undefined;
     }
-    const { shape, keys, others } = this.#selection;
+    const { shape, keys, otherConditions } = this.#selection;
     return {
       shape,
-      others,
+      otherConditions,
       keys: keys.map((key, k) => {
-        const at = this.#ofKeys[k]!;
-        const { equality } = this.#filters[at]!;
+        const filterIndex = this.#filterIndices[k]!;
+        const { equality } = this.#filters[filterIndex]!;
         if (equality === null) return key;
-        const [, value] = filters[at] as [string, string];
+        const [, value] = filters[filterIndex] as [string, string];
         return [{ ...equality, values: [coordinateValue(equality.field, value) as string] }];
       }),
     };

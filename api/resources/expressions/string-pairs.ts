@@ -7,7 +7,7 @@ export class StringPairReader {
   readonly valueEnds = new Int32Array(2);
   readonly #members: readonly MemberText[];
   /** The index of the member that stood first in the object read last. */
-  #first = 0;
+  #firstMember = 0;
 
   constructor(first: string, second: string) {
     this.#members = [first, second].map((name) => ({
@@ -18,22 +18,24 @@ export class StringPairReader {
 
   /** Reads the object that begins at `from`; returns false if the object has another form. */
   readObject(bytes: Uint8Array, from: number): boolean {
-    return this.#read(bytes, from, this.#first) || this.#read(bytes, from, 1 - this.#first);
+    return (
+      this.#read(bytes, from, this.#firstMember) || this.#read(bytes, from, 1 - this.#firstMember)
+    );
   }
 
   #read(bytes: Uint8Array, from: number, first: number): boolean {
     const { asFirst } = this.#members[first]!;
     const { asSecond } = this.#members[1 - first]!;
     if (!startsWith(bytes, from, asFirst)) return false;
-    this.#first = first;
-    const end = this.#value(bytes, from + asFirst.length, first);
-    if (end < 0 || !startsWith(bytes, end, asSecond)) return false;
-    const last = this.#value(bytes, end + asSecond.length, 1 - first);
-    return last >= 0 && bytes[last] === closeBrace;
+    this.#firstMember = first;
+    const firstEnd = this.#readValue(bytes, from + asFirst.length, first);
+    if (firstEnd < 0 || !startsWith(bytes, firstEnd, asSecond)) return false;
+    const objectEnd = this.#readValue(bytes, firstEnd + asSecond.length, 1 - first);
+    return objectEnd >= 0 && bytes[objectEnd] === closeBrace;
   }
 
   /** Notes the value of a member. Returns the position after the value; -1 if it is neither null nor a string without escapes. */
-  #value(bytes: Uint8Array, from: number, member: number): number {
+  #readValue(bytes: Uint8Array, from: number, member: number): number {
     const isNull = startsWith(bytes, from, nullText);
     if (!isNull && bytes[from] !== quote) return -1;
     const end = isNull ? from + nullText.length - 1 : endOfPlainText(bytes, from + 1);

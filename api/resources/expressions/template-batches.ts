@@ -48,11 +48,11 @@ export async function answerTemplateBatch(
 
 /** Calls of `dataset_field_values` that differ only in the text that one equality compares. */
 interface FieldLookup {
-  readonly opened: OpenedDataset;
+  readonly openedDataset: OpenedDataset;
   readonly request: QueryRequest;
   readonly selection: CallSelection;
   /** The index of the key that contains the equality. */
-  readonly key: number;
+  readonly keyIndex: number;
   readonly fields: LookupFields;
   readonly isFloat: boolean;
 }
@@ -62,36 +62,39 @@ async function readFieldLookup(
   { before, after }: CallTemplate,
   batch: PackedStrings,
 ): Promise<FieldLookup | null> {
-  const { name, args: begin } = callOfText(before);
+  const { name, args: argsStart } = callOfText(before);
   if (name !== 'dataset_field_values' || batch.offsets.length < 3) return null;
-  const literals = [stringAt(batch, 0), stringAt(batch, 1)];
-  const [args, others] = literals.map((one) => parseJson(begin + one + after)) as [unknown[], unknown[]]; // prettier-ignore
-  const { request: parse, selects } = groupedFunctions[name];
+  const firstLiterals = [stringAt(batch, 0), stringAt(batch, 1)];
+  const [args, otherArgs] = firstLiterals.map((one) => parseJson(argsStart + one + after)) as [unknown[], unknown[]]; // prettier-ignore
+  const { request: parse, selectorPositions } = groupedFunctions[name];
   const openedDataset = await openDataset(scope, args[0]);
   const request = await parse(openedDataset, args);
   if (request.scores.length > 0) return null;
-  const [entities, filters] = selects.map((at) => args[at]);
+  const [entities, filters] = selectorPositions.map((at) => args[at]);
   const template = SelectionTemplate.ofCall(entities, filters, request.predicate);
   const selection = template?.selection(entities, filters);
-  const otherSelection = template?.selection(others[selects[0]!], others[selects[1]!]);
+  const otherSelection = template?.selection(
+    otherArgs[selectorPositions[0]!],
+    otherArgs[selectorPositions[1]!],
+  );
   if (!selection || !otherSelection) return null;
   const valueOf = ({ keys }: CallSelection, i: number): unknown => keys[i]![0]!.values[0];
-  const key = selection.keys.findIndex(
+  const keyIndex = selection.keys.findIndex(
     (_, i) => valueOf(selection, i) !== valueOf(otherSelection, i),
   );
-  const equality = selection.keys[key]?.[0];
+  const equality = selection.keys[keyIndex]?.[0];
   // Some equalities compare a converted form of the text, so that the text itself cannot be looked up.
-  if (equality === undefined || equality.values[0] !== parseJson(literals[0]!)) return null;
+  if (equality === undefined || equality.values[0] !== parseJson(firstLiterals[0]!)) return null;
   const field = openedDataset.requireField(args[1]);
   const maxValues = limitArgument('limit', args[2], 10);
   if (maxValues === 0) return null;
   const fields = {
     key: equality.field.path,
     value: field.path,
-    most: maxValues,
+    maxValues,
     ignoresCase: equality.ignoreCase,
   };
-  return { opened: openedDataset, request, selection, key, fields, isFloat: isFloat(field) };
+  return { openedDataset, request, selection, keyIndex, fields, isFloat: isFloat(field) };
 }
 
 /**
@@ -109,44 +112,49 @@ async function lookUpTexts(
   lookup: FieldLookup,
   batch: PackedStrings,
 ): Promise<PackedAnswers | null> {
-  const { opened, selection, key, fields } = lookup;
-  const texts = batch.offsets.length - 1;
-  const otherKeys = selection.keys.filter((_, i) => i !== key);
+  const { openedDataset, selection, keyIndex, fields } = lookup;
+  const textCount = batch.offsets.length - 1;
+  const otherKeys = selection.keys.filter((_, i) => i !== keyIndex);
   const restOfSelection = { ...selection, keys: otherKeys };
-  const keptLookup = lookupCacheOf(scope.signal).lookup(
-    stringifyJson([opened.datasetAndVersion, fields, restOfSelection]),
+  const cachedLookup = lookupCacheOf(scope.signal).findOrCreate(
+    stringifyJson([openedDataset.datasetAndVersion, fields, restOfSelection]),
   );
-  keptLookup.lookedUpTextCount += texts;
+  cachedLookup.lookedUpTextCount += textCount;
   const readsAll =
-    opened.rowCount <= Math.min(maxGroupRows, maxRowsPerText * keptLookup.lookedUpTextCount);
+    openedDataset.rowCount <=
+    Math.min(maxGroupRows, maxRowsPerText * cachedLookup.lookedUpTextCount);
   const wholeTable = readsAll
-    ? await keptLookup.loadTable(() => readLookupTable(lookup, restOfSelection, maxGroupRows))
+    ? await cachedLookup.loadTable(() => readLookupTable(lookup, restOfSelection, maxGroupRows))
     : null;
   const table =
-    wholeTable ?? (await readLookupTable(lookup, selectionOf(lookup, batch), rowLimitFor(texts)));
+    wholeTable ??
+    (await readLookupTable(lookup, selectionOf(lookup, batch), rowLimitFor(textCount)));
   if (table === null) return null;
   return {
     texts: table.valueLists(batch),
     floats: [lookup.isFloat ? [[]] : []],
-    floatsOf: new Uint32Array(texts),
+    floatsOf: new Uint32Array(textCount),
   };
 }
 
 /** Returns the selection with the condition that the key field equals any text of the batch; its other conditions stay. */
-function selectionOf({ selection, key }: FieldLookup, batch: PackedStrings): CallSelection {
+function selectionOf({ selection, keyIndex }: FieldLookup, batch: PackedStrings): CallSelection {
   const values = parseJson(`[${unpackStrings(batch).join(',')}]`) as readonly string[];
-  const equality = { ...selection.keys[key]![0]!, values };
-  return { ...selection, keys: selection.keys.map((one, i) => (i === key ? [equality] : one)) };
+  const equality = { ...selection.keys[keyIndex]![0]!, values };
+  return {
+    ...selection,
+    keys: selection.keys.map((one, i) => (i === keyIndex ? [equality] : one)),
+  };
 }
 
 /** Returns a lookup table of the records of a selection; null if there are more than `limit` records or their JSON is too long. */
 async function readLookupTable(
-  { opened, request, fields }: FieldLookup,
+  { openedDataset, request, fields }: FieldLookup,
   selection: CallSelection,
   limit: number,
 ): Promise<LookupTable | null> {
   const joinedRequest = { ...request, predicate: joinedPredicate([selection]), limit };
-  const lines = await opened.recordLines(
+  const lines = await openedDataset.recordLines(
     joinedRequest,
     [fields.key, fields.value],
     maxGroupJsonLength,

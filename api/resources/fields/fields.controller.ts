@@ -117,20 +117,20 @@ export class FieldsController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const { fields } = this.context.catalog;
-    const readPatch = async (current: FieldRow): Promise<FieldPatch> => {
+    const readPatch = async (currentField: FieldRow): Promise<FieldPatch> => {
       const form = new Form(body);
-      const patch = readFieldPatch(form, current);
-      const otherFields = await fields.all(current.datasetId);
+      const patch = readFieldPatch(form, currentField);
+      const otherFields = await fields.all(currentField.datasetId);
       refuseCyclicExpressions(
         form,
-        otherFields.map((one) => (one.id === current.id ? { ...one, ...patch } : one)),
+        otherFields.map((one) => (one.id === currentField.id ? { ...one, ...patch } : one)),
       );
       form.throwIfInvalid();
       return patch;
     };
     await readPatch(field); // an invalid request does not wait for the lock
-    return withLockedField(this.context, field, async (current) => {
-      const row = await fields.update(current.id, await readPatch(current));
+    return withLockedField(this.context, field, async (currentField) => {
+      const row = await fields.update(currentField.id, await readPatch(currentField));
       if (!row) throw notFoundError(); // the dataset was deleted meanwhile
       return fieldView(this.context, row, request);
     });
@@ -139,15 +139,15 @@ export class FieldsController {
   @Operation(fieldOperations.delete)
   @Access('write', 'field')
   delete(@Resource() field: FieldRow, @Req() request: ApiRequest): Promise<object> {
-    return withLockedField(this.context, field, async (current) => {
-      const dataset = await this.context.catalog.datasets.get(current.datasetId);
+    return withLockedField(this.context, field, async (currentField) => {
+      const dataset = await this.context.catalog.datasets.get(currentField.datasetId);
       // Choice: the documentation has no deletion of fields, but one client uses it. A field is deleted only if it has no data and its
       // dataset has no records.
-      if (current.isValid || (dataset?.documentsCount ?? 0) > 0) {
+      if (currentField.isValid || (dataset?.documentsCount ?? 0) > 0) {
         throw new AppError('invalid', 'A field of a dataset with records cannot be deleted.');
       }
-      const view = await fieldView(this.context, current, request);
-      await this.context.catalog.fields.delete(current.id);
+      const view = await fieldView(this.context, currentField, request);
+      await this.context.catalog.fields.delete(currentField.id);
       return view;
     });
   }
@@ -206,12 +206,12 @@ function withLockedDataset<T>(
 function withLockedField(
   context: AppContext,
   { id, datasetId }: FieldRow,
-  work: (current: FieldRow) => Promise<object>,
+  work: (currentField: FieldRow) => Promise<object>,
 ): Promise<object> {
   return withLockedDataset(context, datasetId, async () => {
-    const current = await context.catalog.fields.get(id);
-    if (!current) throw notFoundError(); // the field was deleted meanwhile
-    return work(current);
+    const currentField = await context.catalog.fields.get(id);
+    if (!currentField) throw notFoundError(); // the field was deleted meanwhile
+    return work(currentField);
   });
 }
 
@@ -233,22 +233,22 @@ async function findVaultIdOfDataset(context: AppContext, datasetId: number): Pro
 /** Reads the options of a facet from the query string; nested facets are field names, or facets as JSON. */
 function readFacetOptions(query: QueryParams): Readonly<Record<string, unknown>> {
   const percents = paramValues(query, 'percents').flatMap((text) => text.split(','));
-  const optionsOfOneFacet = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
+  const facetOptionNames = ['facet_type', 'limit', 'interval', 'scale', 'extended'];
   return omitUndefined<Readonly<Record<string, unknown>>>({
-    ...Object.fromEntries(optionsOfOneFacet.map((name) => [name, firstParamValue(query, name)])),
+    ...Object.fromEntries(facetOptionNames.map((name) => [name, firstParamValue(query, name)])),
     percents: percents.length === 0 ? undefined : percents,
     facets: readNestedFacets(paramValues(query, 'facets')),
   });
 }
 
 function readNestedFacets(texts: readonly string[]): unknown {
-  const [first] = texts;
-  if (first === undefined || texts.length > 1 || !/^\s*[[{]/.test(first))
-    return first === undefined ? undefined : texts;
+  const [firstText] = texts;
+  if (firstText === undefined || texts.length > 1 || !/^\s*[[{]/.test(firstText))
+    return firstText === undefined ? undefined : texts;
   try {
-    return parseJson(first);
+    return parseJson(firstText);
   } catch {
     // The text is not JSON but the name of a field, which may begin with a bracket.
-    return first;
+    return firstText;
   }
 }

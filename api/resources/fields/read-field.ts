@@ -33,12 +33,12 @@ export function readFieldList(
     );
     return values;
   });
-  const circles = new Form({});
+  const cycleForm = new Form({});
   refuseCyclicExpressions(
-    circles,
+    cycleForm,
     fields.map((one) => ({ dependsOn: [], expression: null, ...one })),
   );
-  form.collectErrorsOfPart('fields', circles, (key, messages) => `${key}: ${messages}`);
+  form.collectErrorsOfPart('fields', cycleForm, (key, messages) => `${key}: ${messages}`);
   return fields;
 }
 
@@ -50,8 +50,8 @@ export function readFieldList(
 export function readFieldPatch(form: Form, row: FieldRow): FieldPatch {
   refuseChange(form, 'dataset_id', row.datasetId, unchangeableMessages.dataset);
   if (row.isReadOnly) {
-    for (const [key, present] of Object.entries(fieldDefinition.view(row, undefined)))
-      refuseChange(form, key, present, unchangeableMessages.readOnlyField);
+    for (const [key, presentValue] of Object.entries(fieldDefinition.view(row, undefined)))
+      refuseChange(form, key, presentValue, unchangeableMessages.readOnlyField);
     return {};
   }
   const { name, dataType, isList, ...others } = fieldDefinition.readUpdate(form);

@@ -102,10 +102,10 @@ export class FileVersionsController {
     try {
       const content = { bytes: row!.size, md5: row!.md5, mimetype: row!.mimetype };
       const target = { id: object.id, userId: user.id };
-      const added = await publishUpload(this.context, target, scratchPath, content);
-      const [now, version] = [await catalog.objects.get(object.id), await catalog.fileVersions.get(object.id, added)]; // prettier-ignore
-      if (now === undefined || version === undefined) throw notFoundError(); // the file or the version was deleted meanwhile
-      return versionView(this.context, now, version);
+      const newRevision = await publishUpload(this.context, target, scratchPath, content);
+      const [currentObject, version] = [await catalog.objects.get(object.id), await catalog.fileVersions.get(object.id, newRevision)]; // prettier-ignore
+      if (currentObject === undefined || version === undefined) throw notFoundError(); // the file or the version was deleted meanwhile
+      return versionView(this.context, currentObject, version);
     } catch (error) {
       await removeQuietly(scratchPath);
       throw error;

@@ -45,7 +45,7 @@ export async function loadAccountBeacon(
   const { rows } = await catalog.datasets.list({ viewer, beaconOf: account.id }, unlimitedPage);
   if (rows.length === 0 && viewer.accountId !== account.id) throw notFoundError();
   const beacons = await catalog.globalBeacons.of(rows.map(({ id }) => id));
-  const found = await Promise.all(
+  const datasetLists = await Promise.all(
     rows.map(async (row): Promise<BeaconDataset[]> => {
       const object = await catalog.objects.get(row.id);
       const granularity = beacons.get(row.id)?.granularity ?? 'none';
@@ -55,13 +55,13 @@ export async function loadAccountBeacon(
       return [{ row, name, description, granularity, answersFilters }];
     }),
   );
-  return { account, datasets: found.flat() };
+  return { account, datasets: datasetLists.flat() };
 }
 
 /** Returns the dataset of a beacon with this id; throws a 404 if the beacon has none. */
 export function requireBeaconDataset({ datasets }: AccountBeacon, id: string): BeaconDataset {
-  const number = readId(id);
-  const found = datasets.find(({ row }) => row.id === number);
-  if (found === undefined) throw notFoundError();
-  return found;
+  const datasetId = readId(id);
+  const dataset = datasets.find(({ row }) => row.id === datasetId);
+  if (dataset === undefined) throw notFoundError();
+  return dataset;
 }

@@ -47,15 +47,16 @@ interface KnownAllele {
  * Ontology, `no_sequence_alteration`.
  */
 export function variantTypeOf({ reference, length, alternate }: KnownAllele): string {
-  const symbol = /^<([^<>:]+)(?::[^<>]*)?>$/.exec(alternate)?.[1];
-  if (symbol !== undefined) return symbol.toUpperCase();
+  const symbolicType = /^<([^<>:]+)(?::[^<>]*)?>$/.exec(alternate)?.[1];
+  if (symbolicType !== undefined) return symbolicType.toUpperCase();
   if (/[[\]]/.test(alternate)) return 'BND';
   if (alternate === '*' || alternate === '-') return 'DEL';
   if (alternate === reference) return 'no_sequence_alteration';
   if (alternate.length === length) return length === 1 ? 'SNP' : 'MNP';
-  const from = reference ?? '';
-  if (length === 1 && (reference === null || alternate.startsWith(from))) return 'INS';
-  if (alternate.length === 1 && (reference === null || from.startsWith(alternate))) return 'DEL';
+  const referenceBases = reference ?? '';
+  if (length === 1 && (reference === null || alternate.startsWith(referenceBases))) return 'INS';
+  if (alternate.length === 1 && (reference === null || referenceBases.startsWith(alternate)))
+    return 'DEL';
   return 'INDEL';
 }
 

@@ -21,7 +21,7 @@ export interface DatasetMatches {
   /** Number of matching records. */
   readonly total: number;
   /** Returns a page of genomic variations, and the number of its records that were left out because they have no position. */
-  page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly left: number }>; // prettier-ignore
+  page(offset: number, limit: number): Promise<{ readonly results: readonly object[]; readonly leftOutCount: number }>; // prettier-ignore
 }
 
 /** A dataset that cannot answer the request, with the reason. */
@@ -80,22 +80,25 @@ async function queryDataset(
   };
   const genes = await loadGenesForQuery(query);
   const format = variationFormat(row.id, fields);
-  const run = (more: object): Promise<QueryAnswer> => {
-    const parsed = parseQuery({ ...query, ...more }, fields, genes);
+  const runWith = (pageKeys: object): Promise<QueryAnswer> => {
+    const parsedQuery = parseQuery({ ...query, ...pageKeys }, fields, genes);
     return runUnlessDeleted(context, row, () =>
-      runQuery(context.queryEngine, snapshot, fields, parsed, { signal }),
+      runQuery(context.queryEngine, snapshot, fields, parsedQuery, { signal }),
     );
   };
-  const { total } = await run({ limit: 0 });
+  const { total } = await runWith({ limit: 0 });
   return {
     dataset,
     total,
     page: async (offset, limit) => {
-      const { results } = await run({ offset, limit, fields: format.fields });
+      const { results } = await runWith({ offset, limit, fields: format.fields });
       const records = parseJson(results) as unknown as readonly Row[];
-      const found = records.map((record) => format.variationOf(record));
-      const foundMatches = found.filter((one) => one !== undefined);
-      return { results: foundMatches, left: found.length - foundMatches.length };
+      const variations = records.map((record) => format.variationOf(record));
+      const locatedVariations = variations.filter((one) => one !== undefined);
+      return {
+        results: locatedVariations,
+        leftOutCount: variations.length - locatedVariations.length,
+      };
     },
   };
 }
@@ -103,7 +106,7 @@ async function queryDataset(
 /** The results of a page, by dataset, and the number of its records that were left out because they have no position. */
 interface PageOfMatches {
   readonly results: ReadonlyMap<BeaconDataset, readonly object[]>;
-  readonly left: number;
+  readonly leftOutCount: number;
 }
 
 /** Returns one page of the matching records of all datasets, in the order of the datasets. */
@@ -111,18 +114,18 @@ export async function readPageOfMatches(
   matches: readonly DatasetMatches[],
   { skip, limit }: Pick<BeaconRequest, 'skip' | 'limit'>,
 ): Promise<PageOfMatches> {
-  const size = limit === 0 ? budgets.pageLimit : limit;
+  const pageSize = limit === 0 ? budgets.pageLimit : limit;
   const results = new Map<BeaconDataset, readonly object[]>();
-  let [before, room, left] = [skip * size, size, 0];
+  let [recordsToSkip, remainingSize, leftOutCount] = [skip * pageSize, pageSize, 0];
   for (const { dataset, total, page } of matches) {
-    const count = Math.min(room, Math.max(0, total - before));
-    if (count > 0) {
-      const found = await page(before, count);
-      results.set(dataset, found.results);
-      left += found.left;
+    const datasetLimit = Math.min(remainingSize, Math.max(0, total - recordsToSkip));
+    if (datasetLimit > 0) {
+      const datasetPage = await page(recordsToSkip, datasetLimit);
+      results.set(dataset, datasetPage.results);
+      leftOutCount += datasetPage.leftOutCount;
     }
-    before = Math.max(0, before - total);
-    room -= count;
+    recordsToSkip = Math.max(0, recordsToSkip - total);
+    remainingSize -= datasetLimit;
   }
-  return { results, left };
+  return { results, leftOutCount };
 }

@@ -14,7 +14,7 @@ export type QueriedLocation = { readonly sequence: ReferenceSequence } & (
 
 /** The conditions on variants in a request; null for a condition that the request does not have. */
 export interface QueriedVariants {
-  readonly place: QueriedLocation | null;
+  readonly location: QueriedLocation | null;
   /** The reference bases in upper case; empty for an insertion without a base before it. */
   readonly referenceBases: string | null;
   /** The alternate bases in upper case; empty for a deletion without a base before it. */
@@ -66,17 +66,17 @@ export function readVariants(form: Form): QueriedVariants {
   const parameters = readProperties(form, variantParameters);
   const { referenceBases, alternateBases, variantType } = parameters;
   const { geneId, aminoacidChange, genomicAlleleShortForm } = parameters;
-  const place = locationOf(form, parameters);
+  const location = locationOf(form, parameters);
   const isEmpty = referenceBases === '' || alternateBases === '';
   if (isEmpty && !(referenceBases ?? '') && !(alternateBases ?? ''))
     form.fail(
       'alternateBases',
       'Where one allele is empty, the other must be given and have a base.',
     );
-  else if (isEmpty && place?.kind !== 'sequence')
+  else if (isEmpty && location?.kind !== 'sequence')
     form.fail('start', 'An empty allele needs a referenceName and a start, without an end.');
   return {
-    place,
+    location,
     referenceBases,
     alternateBases,
     variantType: variantType && (variantTypeByEfoId[variantType.toUpperCase()] ?? variantType),
@@ -144,8 +144,8 @@ function locationOf(
   if (start.length === 2) {
     for (const [key, [from, to]] of [['start', start], ['end', end]] as const) // prettier-ignore
       if (from! >= to!) form.fail(key, `The second value must be greater than the first; it is excluded: ${from}, ${from! + 1} is one position.`); // prettier-ignore
-    const bracket = (list: readonly number[]): PositionBracket => [list[0]!, list[1]!];
-    return { kind: 'bracket', sequence, start: bracket(start), end: bracket(end) };
+    const bracketOf = (list: readonly number[]): PositionBracket => [list[0]!, list[1]!];
+    return { kind: 'bracket', sequence, start: bracketOf(start), end: bracketOf(end) };
   }
   if (end[0]! <= start[0]!)
     form.fail('end', 'Must be greater than start: a range excludes its end.');
@@ -156,12 +156,12 @@ function locationOf(
 function readPositions(form: Form, key: string): readonly number[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return undefined;
-  const list = (Array.isArray(rawValue) ? (rawValue as readonly unknown[]) : [rawValue]).map(
+  const numbers = (Array.isArray(rawValue) ? (rawValue as readonly unknown[]) : [rawValue]).map(
     readInteger,
   );
   const isValid =
-    (list.length === 1 || list.length === 2) &&
-    list.every((one) => one !== undefined && one >= 0 && one <= maxPosition);
-  if (isValid) return list as readonly number[];
+    (numbers.length === 1 || numbers.length === 2) &&
+    numbers.every((one) => one !== undefined && one >= 0 && one <= maxPosition);
+  if (isValid) return numbers as readonly number[];
   return form.fail(key, 'Must be one or two whole numbers from 0 on.');
 }

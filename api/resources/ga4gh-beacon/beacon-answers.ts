@@ -76,10 +76,13 @@ function returnedGranularity(
   { granularity, include, isTest }: BeaconRequest,
   matches: readonly DatasetMatches[],
 ): AnswerGranularity {
-  const open = Math.max(0, ...matches.map(({ dataset }) => granularityLevel(dataset.granularity)));
-  const shownLevel = isTest ? granularityLevel('record') : open;
-  const wantedLevel = include === 'NONE' ? granularityLevel('count') : granularityLevel('record');
-  return answerGranularities[Math.min(granularityLevel(granularity), wantedLevel, shownLevel)]!;
+  const mostOpenLevel = Math.max(
+    0,
+    ...matches.map(({ dataset }) => granularityLevel(dataset.granularity)),
+  );
+  const shownLevel = isTest ? granularityLevel('record') : mostOpenLevel;
+  const includeLevel = include === 'NONE' ? granularityLevel('count') : granularityLevel('record');
+  return answerGranularities[Math.min(granularityLevel(granularity), includeLevel, shownLevel)]!;
 }
 
 /**
@@ -111,12 +114,12 @@ async function readResultSets(
   const shownMatches = matches.filter(({ total }) =>
     request.include === 'ALL' ? true : request.include === 'MISS' ? total === 0 : total > 0,
   );
-  const recorded = shownMatches.filter(({ dataset }) => dataset.granularity === 'record');
-  const page = await readPageOfMatches(recorded, request);
-  const all = recorded.reduce((sum, { total }) => sum + total, 0);
-  if (page.left > 0)
-    warnings.push(`Records of this page left out because their variants name no place: ${page.left}.`); // prettier-ignore
-  if (request.limit === 0 && all > budgets.pageLimit)
+  const recordMatches = shownMatches.filter(({ dataset }) => dataset.granularity === 'record');
+  const page = await readPageOfMatches(recordMatches, request);
+  const recordTotal = recordMatches.reduce((sum, { total }) => sum + total, 0);
+  if (page.leftOutCount > 0)
+    warnings.push(`Records of this page left out because their variants name no place: ${page.leftOutCount}.`); // prettier-ignore
+  if (request.limit === 0 && recordTotal > budgets.pageLimit)
     warnings.push(`A page has at most ${budgets.pageLimit} records: read the others with skip and limit.`); // prettier-ignore
   return {
     resultSets: shownMatches.map(({ dataset, total }) => ({
@@ -164,11 +167,11 @@ function resultSetOf({ row }: BeaconDataset, results: readonly object[]): object
 
 /** Answers a request for the datasets: a page of their list (Beacon v2, beaconCollectionsResponse). */
 export function datasetsAnswer({ beacon, request, origin }: BeaconQueryContext): object {
-  const all = request.isTest ? [] : beacon.datasets;
+  const datasets = request.isTest ? [] : beacon.datasets;
   return {
     meta: responseMeta(origin, beacon.account.domain, request, 'record', 'dataset'),
-    responseSummary: { exists: all.length > 0, numTotalResults: all.length },
-    response: { collections: pageOf(all, request).map(datasetView) },
+    responseSummary: { exists: datasets.length > 0, numTotalResults: datasets.length },
+    response: { collections: pageOf(datasets, request).map(datasetView) },
   };
 }
 
@@ -208,8 +211,8 @@ export async function answerFilteringTerms(
     signal.throwIfAborted();
     for (const field of await context.catalog.fields.all(row.id)) {
       const { name: id, title: label, dataType } = field;
-      const isPlain = !['object', 'blob', 'auto'].includes(dataType) && !field.isHidden;
-      if (isPlain && !terms.has(id))
+      const isFilterable = !['object', 'blob', 'auto'].includes(dataType) && !field.isHidden;
+      if (isFilterable && !terms.has(id))
         terms.set(id, { type: 'alphanumeric', id, label, scopes: ['genomicVariant'] });
     }
   }

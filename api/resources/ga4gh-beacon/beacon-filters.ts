@@ -71,14 +71,14 @@ function readFilters(form: Form, key: string): readonly BeaconFilter[] {
 }
 
 /** Parses a filter; returns its problem as a string if it is invalid. */
-function readFilter(given: unknown): BeaconFilter | string {
-  if (typeof given === 'string') {
-    const [, id, operator, value] = filterPattern.exec(given) ?? [];
-    if (id === undefined) return unsupportedTermsMessage(given);
+function readFilter(rawFilter: unknown): BeaconFilter | string {
+  if (typeof rawFilter === 'string') {
+    const [, id, operator, value] = filterPattern.exec(rawFilter) ?? [];
+    if (id === undefined) return unsupportedTermsMessage(rawFilter);
     return { id, operator: operator as BeaconFilter['operator'], value: value! };
   }
-  if (!isObject(given)) return 'Must be an object with id, operator and value.';
-  const { id, operator = '=', value } = given;
+  if (!isObject(rawFilter)) return 'Must be an object with id, operator and value.';
+  const { id, operator = '=', value } = rawFilter;
   if (typeof id !== 'string' || id === '') return 'Must have an id, the name of a field.';
   if (value === undefined || value === null) return unsupportedTermsMessage(id);
   if (typeof operator !== 'string' || !Object.hasOwn(actionByOperator, operator))

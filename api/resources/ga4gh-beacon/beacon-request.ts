@@ -131,14 +131,14 @@ export function readGetRequest(
   };
   const parameters = Object.fromEntries(
     Object.keys(variantParameters).flatMap((name): [string, unknown][] => {
-      const givenValues =
+      const givenValue =
         name === 'start' || name === 'end'
           ? listParam(query, name)?.map((text) => readInteger(text) ?? text)
           : // an empty allele is a value; other empty parameters are none
             name.endsWith('Bases')
             ? query[name]
             : firstParamValue(query, ...(aliases[name] ?? [name]));
-      return givenValues === undefined ? [] : [[name, givenValues]];
+      return givenValue === undefined ? [] : [[name, givenValue]];
     }),
   );
   return readRequest(
@@ -176,26 +176,27 @@ export function readPostRequest(
   const form = new Form(body);
   const meta = form.object('meta') ?? {};
   const query = form.object('query') ?? {};
-  const outer = (key: string): unknown => query[key] ?? form.raw(key);
-  const sections = { pagination: outer('pagination') ?? {}, requestParameters: query['requestParameters'] ?? {} }; // prettier-ignore
+  const readOuterValue = (key: string): unknown => query[key] ?? form.raw(key);
+  const sections = { pagination: readOuterValue('pagination') ?? {}, requestParameters: query['requestParameters'] ?? {} }; // prettier-ignore
   for (const [key, section] of Object.entries(sections))
     if (!isObject(section)) form.fail(key, 'Must be a JSON object.');
   const schemas = meta['requestedSchemas'] ?? [];
   const areSchemas = Array.isArray(schemas) && schemas.every(isObject);
   if (!areSchemas) form.fail('requestedSchemas', 'Must be a list of objects.');
   form.throwIfInvalid();
-  const { g_variant: nested, datasetIds, ...flat } = sections.requestParameters as Readonly<Record<string, unknown>>; // prettier-ignore
+  const { g_variant: nestedParameters, datasetIds, ...flatParameters } = sections.requestParameters as Readonly<Record<string, unknown>>; // prettier-ignore
   const { skip, limit } = sections.pagination as Readonly<Record<string, unknown>>;
   return readRequest(
     {
-      parameters: { ...flat, ...(isObject(nested) && nested) },
-      datasetIds: datasetIds ?? (isObject(nested) ? nested['datasetIds'] : undefined),
-      filters: outer('filters'),
-      requestedGranularity: outer('requestedGranularity'),
-      includeResultsetResponses: outer('includeResultsetResponses'),
+      parameters: { ...flatParameters, ...(isObject(nestedParameters) && nestedParameters) },
+      datasetIds:
+        datasetIds ?? (isObject(nestedParameters) ? nestedParameters['datasetIds'] : undefined),
+      filters: readOuterValue('filters'),
+      requestedGranularity: readOuterValue('requestedGranularity'),
+      includeResultsetResponses: readOuterValue('includeResultsetResponses'),
       skip,
       limit,
-      testMode: outer('testMode'),
+      testMode: readOuterValue('testMode'),
       schemas: areSchemas ? (schemas as readonly object[]) : [],
     },
     defaults,
@@ -215,8 +216,8 @@ interface RawRequest {
   readonly schemas: readonly object[];
 }
 
-function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconRequest {
-  const form = new Form({ ...given, ...given.parameters });
+function readRequest(rawRequest: RawRequest, defaults: RequestDefaults): BeaconRequest {
+  const form = new Form({ ...rawRequest, ...rawRequest.parameters });
   const {
     datasetIds = null,
     requestedGranularity: granularity = defaults.granularity,
@@ -239,9 +240,9 @@ function readRequest(given: RawRequest, defaults: RequestDefaults): BeaconReques
     isTest: testMode,
     summary: {
       apiVersion,
-      requestedSchemas: given.schemas,
-      ...(Object.keys(given.parameters).length > 0 && {
-        requestParameters: { g_variant: given.parameters },
+      requestedSchemas: rawRequest.schemas,
+      ...(Object.keys(rawRequest.parameters).length > 0 && {
+        requestParameters: { g_variant: rawRequest.parameters },
       }),
       ...(filters.length > 0 && { filters: filters.map(beaconFilterText) }),
       includeResultsetResponses: include,

@@ -189,12 +189,18 @@ export class Ga4ghBeaconController {
     defaults?: RequestDefaults,
   ): Promise<BeaconQueryContext> {
     const signal = connectionClosedSignal(request, reply);
-    const read =
+    const beaconRequest =
       request.method === 'POST'
         ? readPostRequest(request.body, defaults)
         : readGetRequest(request.query as QueryParams, defaults);
     const beacon = await this.loadBeacon(request);
-    return { context: this.context, beacon, request: read, origin: request.origin, signal };
+    return {
+      context: this.context,
+      beacon,
+      request: beaconRequest,
+      origin: request.origin,
+      signal,
+    };
   }
 }
 

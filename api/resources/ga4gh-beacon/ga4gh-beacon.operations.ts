@@ -190,8 +190,8 @@ export const ga4ghBeaconSchemas = [infoAnswer, serviceInfoAnswer, configurationA
 
 const accountPath = `${beaconRoot}/:account`;
 const datasetPath = `${accountPath}/datasets/:dataset`;
-const get = 'GET' as const;
-const post = 'POST' as const;
+const getMethod = 'GET' as const;
+const postMethod = 'POST' as const;
 const { testMode, requestedGranularity, includeResultsetResponses } = queryKeys;
 const listParams = {
   skip,
@@ -213,7 +213,7 @@ const pathParams = {
 /** The operations of the beacons. */
 export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Beacon', {
   info: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/info`, accountPath],
     summary: 'Describes the beacon of an account.',
@@ -221,35 +221,35 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: infoAnswer,
   },
   serviceInfo: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/service-info`],
     summary: 'Describes the beacon of an account by GA4GH Service Info.',
     answer: serviceInfoAnswer,
   },
   configuration: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/configuration`],
     summary: 'Returns who may query the beacon, and for which entry types.',
     answer: configurationAnswer,
   },
   map: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/map`],
     summary: 'Lists the addresses of the beacon.',
     answer: mapAnswer,
   },
   entryTypes: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/entry_types`],
     summary: 'Lists the types of entries, with their schemas.',
     answer: entryTypesAnswer,
   },
   filteringTerms: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/filtering_terms`],
     summary: 'Lists the fields that filters may name.',
@@ -257,7 +257,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: filteringTermsAnswer,
   },
   datasets: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/datasets`],
     summary: 'Lists the datasets that the caller may ask.',
@@ -265,7 +265,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: datasetsAnswer,
   },
   dataset: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [datasetPath],
     summary: 'Returns a dataset of the beacon.',
@@ -273,7 +273,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: datasetAnswer,
   },
   datasetFilteringTerms: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${datasetPath}/filtering_terms`],
     summary: 'Lists the fields of a dataset that filters may name.',
@@ -281,7 +281,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: filteringTermsAnswer,
   },
   variants: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
@@ -289,7 +289,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: variantsAnswer,
   },
   queryVariants: {
-    method: post,
+    method: postMethod,
     pathParams,
     paths: [`${accountPath}/g_variants`],
     summary: 'Asks all datasets for variants. Positions are 0-based.',
@@ -297,7 +297,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: variantsAnswer,
   },
   datasetVariants: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
@@ -305,7 +305,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: variantsAnswer,
   },
   queryDatasetVariants: {
-    method: post,
+    method: postMethod,
     pathParams,
     paths: [`${datasetPath}/g_variants`],
     summary: 'Asks one dataset for variants.',
@@ -313,7 +313,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: variantsAnswer,
   },
   variant: {
-    method: get,
+    method: getMethod,
     pathParams,
     paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',
@@ -321,7 +321,7 @@ export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Bea
     answer: variantAnswer,
   },
   queryVariant: {
-    method: post,
+    method: postMethod,
     pathParams,
     paths: [`${accountPath}/g_variants/:variant`],
     summary: 'Returns a variant by its variantInternalId.',

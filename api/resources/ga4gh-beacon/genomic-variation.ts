@@ -29,7 +29,7 @@ export function variationFormat(
     transcript: annotationFields(fields, 'transcript'),
     genomic: annotationFields(fields, 'genomic'),
   };
-  const reads = [
+  const fieldNames = [
     '_id',
     ...variantFields.variants,
     ...variantFields.genes,
@@ -49,7 +49,7 @@ export function variationFormat(
         .map(String),
     ),
   ];
-  const rsIds = (record: Row): readonly string[] => [
+  const rsIdsOf = (record: Row): readonly string[] => [
     ...new Set([
       ...textsOf(record, variantFields.ids)
         .flatMap((text) => text.split(/[;,]/))
@@ -61,20 +61,20 @@ export function variationFormat(
     ]),
   ];
   return {
-    fields: [...new Set(reads)],
+    fields: [...new Set(fieldNames)],
     variationOf(record) {
       const reference = variantFields.reference && textsOf(record, [variantFields.reference])[0];
-      const place = textsOf(record, variantFields.variants)
+      const location = textsOf(record, variantFields.variants)
         .map((text) => parseVariantLocation(text, reference))
         .find((one) => one !== undefined);
-      if (place === undefined) return undefined;
+      if (location === undefined) return undefined;
       const identifiers = omitEmpty({
         genomicHGVSId: textsOf(record, annotationNames.genomic)[0],
         transcriptHGVSIds: textsOf(record, annotationNames.transcript),
         proteinHGVSIds: textsOf(record, annotationNames.protein).filter((text) =>
           text.includes('p.'),
         ),
-        variantAlternativeIds: rsIds(record).map((id) => ({ id: `dbSNP:${id}` })),
+        variantAlternativeIds: rsIdsOf(record).map((id) => ({ id: `dbSNP:${id}` })),
       });
       const molecularAttributes = omitEmpty({
         geneIds: textsOf(record, variantFields.genes),
@@ -88,7 +88,7 @@ export function variationFormat(
       });
       return omitEmpty({
         variantInternalId: `${datasetId}:${String(record['_id'] as string)}`,
-        variation: variationAt(place, textsOf(record, variantFields.types)[0]),
+        variation: variationAt(location, textsOf(record, variantFields.types)[0]),
         identifiers,
         molecularAttributes,
       });
@@ -135,13 +135,13 @@ function parseVariantLocation(
   if (match) {
     const [, build, chromosome, from, to, alternate] = match as unknown as [string, string, string, string, string, string]; // prettier-ignore
     const [start, stop] = [Number(from), Number(to)];
-    const isWhole = reference !== undefined && reference.length === stop - start + 1;
+    const hasWholeReference = reference !== undefined && reference.length === stop - start + 1;
     return {
       build: genomeBuildNamed(build),
       chromosome,
       start,
       stop,
-      reference: isWhole ? reference.toUpperCase() : null,
+      reference: hasWholeReference ? reference.toUpperCase() : null,
       alternate: alternate === '' ? '-' : alternate,
     };
   }
@@ -162,9 +162,9 @@ function parseVariantLocation(
  * Returns a variation in the older form of the Beacon standard (`LegacyVariation`). Its location is that of VRS 1.3: 0-based, with an
  * excluded end.
  */
-function variationAt(place: VariantLocation, type: string | undefined): object {
-  const { build, chromosome, start, stop, reference, alternate } = place;
-  const number = (value: number): object => ({ type: 'Number', value });
+function variationAt(location: VariantLocation, type: string | undefined): object {
+  const { build, chromosome, start, stop, reference, alternate } = location;
+  const vrsNumber = (value: number): object => ({ type: 'Number', value });
   return {
     variantType: type ?? variantTypeOf({ reference, length: stop - start + 1, alternate }),
     ...(reference !== null && /^[ACGTUNRYSWKMBDHV]+$/.test(reference) && { referenceBases: reference }),
@@ -172,7 +172,7 @@ function variationAt(place: VariantLocation, type: string | undefined): object {
     location: {
       type: 'SequenceLocation',
       sequence_id: sequenceId(build, chromosome),
-      interval: { type: 'SequenceInterval', start: number(start - 1), end: number(stop) },
+      interval: { type: 'SequenceInterval', start: vrsNumber(start - 1), end: vrsNumber(stop) },
     },
   }; // prettier-ignore
 }

@@ -42,12 +42,12 @@ export function referenceSequence(
   if (assembly === undefined)
     return `assemblyId: Expected ${knownBuildsText}, not ${JSON.stringify(assemblyId!.slice(0, 100))}.`;
   const name = referenceName.replace(/^refseq:/i, '').toUpperCase();
-  const found = genomeBuilds.flatMap((build) =>
+  const accessionMatches = genomeBuilds.flatMap((build) =>
     [...accessions[build]].flatMap(([chromosome, one]) =>
       one === name ? [{ build, chromosome }] : [],
     ),
   );
-  if (found.length === 0) {
+  if (accessionMatches.length === 0) {
     const plainName = chromosomeWithoutPrefix(name);
     const possibleBuilds = assembly === null ? genomeBuilds : [assembly];
     const knownAccessions = possibleBuilds.flatMap(
@@ -55,12 +55,14 @@ export function referenceSequence(
     );
     return { build: assembly, names: [...chromosomeNames(plainName), ...new Set(knownAccessions)] };
   }
-  const fitting = found.filter(({ build }) => assembly === null || build === assembly);
-  if (fitting.length === 0)
-    return `referenceName: ${name} is a sequence of ${found[0]!.build}, not of ${assembly!}.`;
+  const fittingMatches = accessionMatches.filter(
+    ({ build }) => assembly === null || build === assembly,
+  );
+  if (fittingMatches.length === 0)
+    return `referenceName: ${name} is a sequence of ${accessionMatches[0]!.build}, not of ${assembly!}.`;
   return {
-    build: fitting.length === 1 ? fitting[0]!.build : assembly,
-    names: [...chromosomeNames(fitting[0]!.chromosome), name],
+    build: fittingMatches.length === 1 ? fittingMatches[0]!.build : assembly,
+    names: [...chromosomeNames(fittingMatches[0]!.chromosome), name],
   };
 }
 
@@ -70,8 +72,8 @@ function chromosomeWithoutPrefix(name: string): string {
   return plainUpperName === 'M' ? 'MT' : plainUpperName;
 }
 
-function chromosomeNames(plain: string): readonly string[] {
-  return plain === 'MT' ? ['MT', 'M'] : [plain];
+function chromosomeNames(plainName: string): readonly string[] {
+  return plainName === 'MT' ? ['MT', 'M'] : [plainName];
 }
 
 /** Returns the identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */

@@ -18,18 +18,18 @@ interface QueryConditions {
  * values, the second is excluded. An empty allele also finds the variants that VCF writes with the preceding base.
  */
 export function variantConditions(
-  asked: QueriedVariants,
+  variants: QueriedVariants,
   fields: readonly DatasetField[],
 ): QueryConditions {
   const variantFields = variantFieldsOf(fields);
   if (variantFields.variants.length === 0)
     throw unsupportedQueryError('has no field with the entity type variant');
-  const { place, geneId } = asked;
+  const { location, geneId } = variants;
   const filters: unknown[] = [];
   const entities: unknown[] = [];
-  if (place?.kind === 'bracket') filters.push(...bracketConditions(place, variantFields));
-  if (place?.kind === 'range') {
-    const { sequence, start, end } = place;
+  if (location?.kind === 'bracket') filters.push(...bracketConditions(location, variantFields));
+  if (location?.kind === 'range') {
+    const { sequence, start, end } = location;
     const regions = sequence.names.map((chromosome) => ({
       build: sequence.build,
       chromosome,
@@ -39,23 +39,23 @@ export function variantConditions(
     entities.push(['genomic_region', regions]);
   }
   filters.push(
-    place?.kind === 'sequence' ? sequenceCondition(place, asked, variantFields) : allelesCondition(asked, variantFields),
+    location?.kind === 'sequence' ? sequenceCondition(location, variants, variantFields) : allelesCondition(variants, variantFields),
   ); // prettier-ignore
-  if (asked.variantType !== null)
-    filters.push(variantTypeCondition(asked.variantType, variantFields));
+  if (variants.variantType !== null)
+    filters.push(variantTypeCondition(variants.variantType, variantFields));
   if (geneId !== null) entities.push(['gene', geneId]);
-  if (asked.aminoacidChange !== null)
-    filters.push(proteinChangeCondition(asked.aminoacidChange, fields));
-  if (asked.genomicAlleleShortForm !== null) {
+  if (variants.aminoacidChange !== null)
+    filters.push(proteinChangeCondition(variants.aminoacidChange, fields));
+  if (variants.genomicAlleleShortForm !== null) {
     const names = annotationFields(fields, 'hgvs');
     if (names.length === 0) throw unsupportedQueryError('has no field of HGVS names');
-    filters.push(orOfFields(names, (name) => [`${name}__iexact`, asked.genomicAlleleShortForm]));
+    filters.push(orOfFields(names, (name) => [`${name}__iexact`, variants.genomicAlleleShortForm]));
   }
   return { filters, entities };
 }
 
-function unsupportedQueryError(why: string): AppError {
-  return new AppError('invalid', `The dataset ${why}.`);
+function unsupportedQueryError(reason: string): AppError {
+  return new AppError('invalid', `The dataset ${reason}.`);
 }
 
 function orOfFields(names: readonly string[], condition: (name: string) => unknown): unknown {
@@ -75,10 +75,10 @@ interface VariantText {
 /** Returns the condition that a variant id has these parts, in any letter case: `GRCH38-13-32316461-32316461-G` (contract 10.6). */
 function textCondition(text: VariantText, variants: readonly string[]): unknown {
   const { builds, names, start, stop, alternate } = text;
-  const number = (position: number | null): string => (position === null ? '[0-9]+' : String(position)); // prettier-ignore
+  const positionPattern = (position: number | null): string => (position === null ? '[0-9]+' : String(position)); // prettier-ignore
   const sequence = names === null ? '.+' : `(?:chr)?(?:${names.map(quoteText).join('|')})`;
   const build = builds === null ? '.+' : `(?:${builds.map(quoteText).join('|')})`;
-  const pattern = `(?i)${build}-${sequence}-${number(start)}-${number(stop)}-${alternate}`;
+  const pattern = `(?i)${build}-${sequence}-${positionPattern(start)}-${positionPattern(stop)}-${alternate}`;
   return orOfFields(variants, (name) => [`${name}__regexp`, pattern]);
 }
 
@@ -96,15 +96,18 @@ function sequenceCondition(
   const builds = sequence.build === null ? genomeBuilds : [sequence.build];
   const position = start + 1;
   if (reference === null) {
-    const nearRegion = { builds, names: sequence.names, start: position, stop: null };
-    const region = builds.flatMap((build) =>
+    const variantText = { builds, names: sequence.names, start: position, stop: null };
+    const prefixes = builds.flatMap((build) =>
       sequence.names.flatMap((name) =>
         ['', 'CHR'].map((prefix) => `${build.toUpperCase()}-${prefix}${name}-${position}-`),
       ),
     );
-    const begins = { or: variants.flatMap((name) => region.map((text) => [`${name}__prefix`, text])) }; // prettier-ignore
+    const prefixCondition = { or: variants.flatMap((name) => prefixes.map((prefix) => [`${name}__prefix`, prefix])) }; // prettier-ignore
     return {
-      and: [begins, textCondition({ ...nearRegion, alternate: basesPattern(alternate) }, variants)],
+      and: [
+        prefixCondition,
+        textCondition({ ...variantText, alternate: basesPattern(alternate) }, variants),
+      ],
     };
   }
   const isPadded = reference === '' || alternate === '';
@@ -119,10 +122,16 @@ function sequenceCondition(
           ['', 'CHR'].map((prefix) => `${build.toUpperCase()}-${prefix}${name}-${at}-${stop}-${alt}`),
         ),
       ); // prettier-ignore
-      const text = { builds, names: sequence.names, start: at, stop, alternate: basesPattern(alt) };
+      const variantText = {
+        builds,
+        names: sequence.names,
+        start: at,
+        stop,
+        alternate: basesPattern(alt),
+      };
       const variant = isUnambiguous(alt)
         ? orOfFields(variants, (name) => [`${name}__in`, values])
-        : textCondition(text, variants);
+        : textCondition(variantText, variants);
       // If the dataset has no field of reference alleles, only the length of the reference is compared: at one position, a genome has a
       // single sequence of a given length.
       if (referenceField === undefined) return variant;
@@ -139,18 +148,18 @@ function basesCondition(field: string, bases: string): unknown {
 
 /** Returns the condition for alleles that lie in a range, or anywhere; if the request names no alleles, for every variant. */
 function allelesCondition(
-  { place, referenceBases, alternateBases }: QueriedVariants,
+  { location, referenceBases, alternateBases }: QueriedVariants,
   { variants, reference }: VariantFields,
 ): unknown {
   if (referenceBases !== null && reference === undefined)
     throw unsupportedQueryError('has no field reference_allele');
-  const names = place?.sequence.names ?? null;
-  const text = { builds: null, names, start: null, stop: null };
+  const names = location?.sequence.names ?? null;
+  const variantText = { builds: null, names, start: null, stop: null };
   return {
     and: [
       alternateBases === null
         ? orOfFields(variants, (name) => ({ not: [name, null] }))
-        : textCondition({ ...text, alternate: basesPattern(alternateBases) }, variants),
+        : textCondition({ ...variantText, alternate: basesPattern(alternateBases) }, variants),
       ...(referenceBases === null ? [] : [basesCondition(reference!, referenceBases)]),
     ],
   };
@@ -164,14 +173,14 @@ function bracketConditions(
     throw unsupportedQueryError(
       'has no genomic_coordinates, by which starts and ends are compared',
     );
-  const at = 'genomic_coordinates';
+  const coordinatesField = 'genomic_coordinates';
   const { build } = sequence;
   return [
-    [`${at}.chromosome__in`, sequence.names],
+    [`${coordinatesField}.chromosome__in`, sequence.names],
     // The coordinates in records are 1-based and include `stop`.
-    [`${at}.start__range`, [start[0] + 1, start[1]]],
-    [`${at}.stop__range`, [end[0], end[1] - 1]],
-    ...(build === null ? [] : [{ or: [[`${at}.build`, build], [`${at}.build`, null]] }]), // prettier-ignore
+    [`${coordinatesField}.start__range`, [start[0] + 1, start[1]]],
+    [`${coordinatesField}.stop__range`, [end[0], end[1] - 1]],
+    ...(build === null ? [] : [{ or: [[`${coordinatesField}.build`, build], [`${coordinatesField}.build`, null]] }]), // prettier-ignore
   ];
 }
 
@@ -206,22 +215,22 @@ function alleleTypes(
   reference: string,
   variants: readonly string[],
 ): Readonly<Record<string, readonly unknown[]>> {
-  const ends = (pattern: string): unknown =>
+  const endsWith = (pattern: string): unknown =>
     orOfFields(variants, (name) => [`${name}__regexp`, `(?i).+-${pattern}`]);
-  const forEachBase = (build: (base: string) => unknown): readonly unknown[] =>
-    [...'ACGTN'].map(build);
+  const forEachBase = (conditionOf: (base: string) => unknown): readonly unknown[] =>
+    [...'ACGTN'].map(conditionOf);
   // The alternate must differ from the reference, because a record without an alternate has the reference as its allele.
   const singleBaseConditions = forEachBase((base) => ({
-    and: [[`${reference}__iexact`, base], ends(`[${'ACGTN'.replace(base, '')}]`)],
+    and: [[`${reference}__iexact`, base], endsWith(`[${'ACGTN'.replace(base, '')}]`)],
   }));
   return {
     SNP: singleBaseConditions,
     SNV: singleBaseConditions,
     INS: forEachBase((base) => ({
-      and: [[`${reference}__iexact`, base], ends(`${base}[ACGTN]+`)],
+      and: [[`${reference}__iexact`, base], endsWith(`${base}[ACGTN]+`)],
     })),
     DEL: forEachBase((base) => ({
-      and: [[`${reference}__regexp`, `(?i)${base}[ACGTN]+`], ends(base)],
+      and: [[`${reference}__regexp`, `(?i)${base}[ACGTN]+`], endsWith(base)],
     })),
   };
 }
@@ -240,10 +249,11 @@ function proteinChangeCondition(change: string, fields: readonly DatasetField[])
   const names = annotationFields(fields, 'protein');
   if (names.length === 0) throw unsupportedQueryError('has no field of changes of proteins');
   const plainChange = change.replace(/^p\./i, '');
-  const [, from, at, to] = /^([A-Z*])(\d+)([A-Z*])$/.exec(plainChange) ?? [];
-  const [first, last] = [aminoAcids[from ?? ''], aminoAcids[to ?? '']];
+  const [, from, position, to] = /^([A-Z*])(\d+)([A-Z*])$/.exec(plainChange) ?? [];
+  const [fromName, toName] = [aminoAcids[from ?? ''], aminoAcids[to ?? '']];
   const forms = [quoteText(plainChange)];
-  if (first !== undefined && last !== undefined) forms.push(`${first}${at}${quoteText(last)}`);
+  if (fromName !== undefined && toName !== undefined)
+    forms.push(`${fromName}${position}${quoteText(toName)}`);
   const pattern = `(?i)(?:.*:)?(?:p\\.)?\\(?(?:${forms.join('|')})\\)?`;
   return orOfFields(names, (name) => [`${name}__regexp`, pattern]);
 }

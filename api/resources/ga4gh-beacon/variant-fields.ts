@@ -24,21 +24,25 @@ const idFieldPattern = /^(?:row_id|rsid|rs_id|dbsnp_rs)$/i;
 
 /** Finds the fields of variants among those of a dataset. */
 export function variantFieldsOf(fields: readonly DatasetField[]): VariantFields {
-  const strings = fields.filter(({ dataType }) => dataType === 'string' || dataType === 'text');
-  const ofEntity = (type: string): readonly string[] =>
-    strings.filter(({ entityType }) => entityType === type).map(({ name }) => name);
+  const stringFields = fields.filter(
+    ({ dataType }) => dataType === 'string' || dataType === 'text',
+  );
+  const fieldsOfEntity = (type: string): readonly string[] =>
+    stringFields.filter(({ entityType }) => entityType === type).map(({ name }) => name);
   const fieldsNamed = (pattern: RegExp): readonly string[] =>
-    strings.filter(({ path }) => pattern.test(path.at(-1)!)).map(({ name }) => name);
-  const coordinates = ['chromosome', 'start', 'stop'].map((name) => `genomic_coordinates.${name}`);
+    stringFields.filter(({ path }) => pattern.test(path.at(-1)!)).map(({ name }) => name);
+  const coordinateFields = ['chromosome', 'start', 'stop'].map(
+    (name) => `genomic_coordinates.${name}`,
+  );
   return {
-    variants: ofEntity('variant'),
-    genes: ofEntity('gene'),
-    reference: strings.find(({ name }) => name === 'reference_allele')?.name,
+    variants: fieldsOfEntity('variant'),
+    genes: fieldsOfEntity('gene'),
+    reference: stringFields.find(({ name }) => name === 'reference_allele')?.name,
     types: fieldsNamed(typeFieldPattern),
     ids: fieldsNamed(idFieldPattern),
     rsNumbers: fields.filter(({ path }) => /^rs$/i.test(path.at(-1)!)).map(({ name }) => name),
     effects: fieldsNamed(/^mc$/i),
-    hasCoordinates: coordinates.every((name) => fields.some((field) => field.name === name)),
+    hasCoordinates: coordinateFields.every((name) => fields.some((field) => field.name === name)),
   };
 }
 

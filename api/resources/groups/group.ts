@@ -81,7 +81,7 @@ export const group = declareResource<GroupRow, GroupContext>({
 /** A vault on which a group has a permission. */
 export const groupVault = declareResource<
   VaultRow,
-  VaultContext & { readonly granted: Permission | null }
+  VaultContext & { readonly grantedPermission: Permission | null }
 >({
   name: 'GroupVault',
   description: 'A vault on which a group has a permission.',
@@ -91,13 +91,13 @@ export const groupVault = declareResource<
       type: enumOf(...permissionNames),
       description: 'The permission of the group.',
       example: 'read',
-      show: (_, { granted }) => granted,
+      show: (_, { grantedPermission }) => grantedPermission,
     },
     vault_permissions: {
       type: permissionFlags,
       description: 'The permissions of the group in the vault, as in flags.',
       example: { read: true, write: false, admin: false },
-      show: (_, { granted }) => permissionFlagsOf(granted),
+      show: (_, { grantedPermission }) => permissionFlagsOf(grantedPermission),
     },
   },
 });

@@ -76,10 +76,13 @@ export const GroupsController = crudController<'group', GroupContext, GroupFilte
   update: async ({ catalog }, { caller: { user }, form, values }, { id }) => {
     form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
-      const before = await tx.groups.get(id);
+      const previousRow = await tx.groups.get(id);
       const row = await tx.groups.update(id, values);
-      if (row === undefined || before === undefined) return undefined;
-      const details = auditDifferences(before, row, { name: 'name', description: 'description' });
+      if (row === undefined || previousRow === undefined) return undefined;
+      const details = auditDifferences(previousRow, row, {
+        name: 'name',
+        description: 'description',
+      });
       await recordAudit(tx, {
         actor: user,
         action: 'group.update',

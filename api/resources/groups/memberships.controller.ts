@@ -132,14 +132,14 @@ export class MembershipsController {
     return answerList<VaultRow>(request, query, {
       rows: (page) => catalog.vaults.list({ viewer: viewerOf(caller), groupId: id }, page),
       views: async (rows) => {
-        const granted = await catalog.groups.vaults(id);
+        const permissionByVault = await catalog.groups.vaults(id);
         const contexts = await presenterFor(this.context, request).loadVaultContexts(rows);
         return rows.flatMap((row, i) => {
-          const permission = granted.get(row.id);
+          const permission = permissionByVault.get(row.id);
           // The permission was revoked after the list of vaults was read, so the vault is left out.
           return permission === undefined
             ? []
-            : [groupVault.view(row, { ...contexts[i]!, granted: permission })];
+            : [groupVault.view(row, { ...contexts[i]!, grantedPermission: permission })];
         });
       },
     });

@@ -77,7 +77,7 @@ function withTemplate(
   options: Partial<NewImport>,
 ): Partial<NewImport> {
   if (template === undefined) return options;
-  const mergeParams = (own: JsonObject, given: JsonObject | null | undefined): JsonObject => ({ ...own, ...given }); // prettier-ignore
+  const mergeParams = (params: JsonObject, ownParams: JsonObject | null | undefined): JsonObject => ({ ...params, ...ownParams }); // prettier-ignore
   return {
     ...options,
     targetFields: withTemplateFields(template, options.targetFields ?? []),
@@ -101,20 +101,25 @@ export function checkRejectionParams(
   if (problem !== undefined) return form.fail('validation_params', problem);
   for (const { entry, label } of files) {
     const ownParams = entry['validation_params'];
-    const found = isObject(ownParams)
+    const ownProblem = isObject(ownParams)
       ? rejectionProblem(overrideParams(general, ownParams))
       : undefined;
-    if (found !== undefined) form.fail('manifest', `${label}, validation_params: ${found}`);
+    if (ownProblem !== undefined)
+      form.fail('manifest', `${label}, validation_params: ${ownProblem}`);
   }
 }
 
 /** Choice: `on_error: reject` with `strict_validation` or `raise_on_errors` is refused, because they fail the import at an error. */
 function rejectionProblem(params: JsonObject): string | undefined {
-  const { on_error: onError, max_rejected: most } = params;
+  const { on_error: onError, max_rejected: maxRejected } = params;
   const key = (['strict_validation', 'raise_on_errors'] as const).find((one) => params[one]);
   if (onError === 'reject' && key !== undefined)
     return `"on_error": "reject" stores the records without an error, and "${key}": true fails the import at the first one with an error: give only one of them.`;
-  if (most !== undefined && most !== null && (onError !== 'reject' || Number(most) < 0))
+  if (
+    maxRejected !== undefined &&
+    maxRejected !== null &&
+    (onError !== 'reject' || Number(maxRejected) < 0)
+  )
     return '"max_rejected" is a number from 0 on, with "on_error": "reject".';
   return undefined;
 }
@@ -170,14 +175,14 @@ async function readSource(
   form: Form,
 ): Promise<RequestedSource | undefined> {
   const keys = ['data_records', 'records', 'object_id', 'manifest'] as const;
-  const found = keys.filter((key) => !isAbsent(form.raw(key)));
-  const [key] = found;
+  const givenKeys = keys.filter((key) => !isAbsent(form.raw(key)));
+  const [key] = givenKeys;
   if (key === undefined) {
     const message = 'One of object_id, data_records and manifest is required.';
     return form.fail('non_field_errors', message);
   }
-  if (found.length > 1) {
-    return form.fail('non_field_errors', `Give only one of ${found.join(' and ')}.`);
+  if (givenKeys.length > 1) {
+    return form.fail('non_field_errors', `Give only one of ${givenKeys.join(' and ')}.`);
   }
   if (key === 'object_id') return readFileSource(context, caller, form, key, form.raw(key));
   if (key === 'manifest') return readManifestSource(context, caller, form);
@@ -251,8 +256,8 @@ async function readManifestSource(
     findFile(context, caller, objectId),
   );
   if (!files) return undefined;
-  const stored = { ...manifest, files: files.map(({ entry }) => entry) };
-  return { kind: 'manifest', key: 'manifest', manifest: stored, files };
+  const storedManifest = { ...manifest, files: files.map(({ entry }) => entry) };
+  return { kind: 'manifest', key: 'manifest', manifest: storedManifest, files };
 }
 
 function checkReaders(

@@ -42,12 +42,12 @@ export function checkCommitMode(
   if (idFields && (commitMode ?? 'append') === 'append')
     form.fail('id_fields', 'Only with commit_mode overwrite, upsert or delete: append adds all records.'); // prettier-ignore
   if (commitMode !== 'delete' || idFields) return;
-  const origin = form.raw('template_id') === undefined ? '' : ' of the request or its template';
+  const sourceText = form.raw('template_id') === undefined ? '' : ' of the request or its template';
   for (const key of ['pre_annotation_expression', 'post_annotation_expression'])
     if (annotatorParams?.[key])
       form.fail(
         'annotator_params',
-        `${key}${origin}: Not with commit_mode delete by _id, which reads no other field: select the records by a query (a migration with source_params.filters), or delete by id_fields.`,
+        `${key}${sourceText}: Not with commit_mode delete by _id, which reads no other field: select the records by a query (a migration with source_params.filters), or delete by id_fields.`,
       );
 }
 

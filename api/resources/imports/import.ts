@@ -284,7 +284,7 @@ export function targetFieldView(target: JsonObject): JsonObject {
 export async function importView(presenter: JobPresenter, row: ImportRow): Promise<object> {
   const commits = await presenter.tables.commits.ofImport(row.id);
   return importResource.view(row, {
-    ...(await presenter.jobContext(row)),
+    ...(await presenter.loadJobContext(row)),
     commits: await presenter.presentEach(commits, (one) => commitView(presenter, one)),
     sourceObject: await presenter.objectSummaryView(row.objectId),
   });

@@ -67,19 +67,19 @@ export async function readManifest(
 ): Promise<readonly ManifestFile[] | undefined> {
   const files: unknown = manifest['files'];
   // One client sends a list with one element as that element alone.
-  const list: readonly unknown[] = Array.isArray(files) ? files : isObject(files) ? [files] : [];
-  if (list.length === 0 || !list.every(isObject)) {
+  const entries: readonly unknown[] = Array.isArray(files) ? files : isObject(files) ? [files] : [];
+  if (entries.length === 0 || !entries.every(isObject)) {
     return form.fail('manifest', 'A manifest needs a list of objects, "files".');
   }
-  if (list.length > budgets.manifestFiles) {
-    const message = `A manifest takes at most ${budgets.manifestFiles} files, not ${list.length}: split them over several imports.`;
+  if (entries.length > budgets.manifestFiles) {
+    const message = `A manifest takes at most ${budgets.manifestFiles} files, not ${entries.length}: split them over several imports.`;
     return form.fail('manifest', message);
   }
-  const read: ManifestFile[] = [];
-  for (const [index, entry] of list.entries()) {
-    read.push(await readManifestEntry(form, index, entry as JsonObject, findFile));
+  const manifestFiles: ManifestFile[] = [];
+  for (const [index, entry] of entries.entries()) {
+    manifestFiles.push(await readManifestEntry(form, index, entry as JsonObject, findFile));
   }
-  return read;
+  return manifestFiles;
 }
 
 /**
@@ -93,9 +93,9 @@ export function checkManifestReaders(
 ): void {
   for (const { entry, label, filename } of files) {
     if (filename === null) continue; // the error has already been reported for the form
-    const [read] = manifestEntries({ files: [entry] });
+    const [parsedEntry] = manifestEntries({ files: [entry] });
     try {
-      checkFileHints(fileHintsOf(filename, read ?? null), readerParams, genomeBuild);
+      checkFileHints(fileHintsOf(filename, parsedEntry ?? null), readerParams, genomeBuild);
     } catch (error) {
       addErrorsOf(form, label, error, new Map([['object_id', 'name']]));
     }
@@ -122,13 +122,13 @@ async function readManifestEntry(
   } else if (url !== '' && objectId !== '') {
     entryForm.fail('url', 'Give only one of url and object_id.');
   } else if (url !== '') {
-    const read = parseAllowedUrl(url);
-    if (typeof read === 'string') entryForm.fail('url', `The url ${read}.`);
+    const parsedUrl = parseAllowedUrl(url);
+    if (typeof parsedUrl === 'string') entryForm.fail('url', `The url ${parsedUrl}.`);
     else filename = fileNameOf(url);
   } else {
-    const found = await findFile(objectId);
-    if (typeof found === 'string') entryForm.fail('object_id', found);
-    else filename = found.filename;
+    const file = await findFile(objectId);
+    if (typeof file === 'string') entryForm.fail('object_id', file);
+    else filename = file.filename;
   }
   const otherKeys = readEntryAttributes(entryForm);
   const label = namedLabel(name === '' ? (filename ?? '') : name);

@@ -38,8 +38,8 @@ interface InvitationContext extends WithUser {
 function readIdList(form: Form, key: string): readonly number[] | undefined {
   const rawValue = form.raw(key);
   if (rawValue === undefined) return undefined;
-  const found = (Array.isArray(rawValue) ? rawValue : [rawValue]).map(readId);
-  if (found.every((one) => one !== undefined)) return [...new Set(found)];
+  const ids = (Array.isArray(rawValue) ? rawValue : [rawValue]).map(readId);
+  if (ids.every((one) => one !== undefined)) return [...new Set(ids)];
   return form.fail(key, 'Must be a list of ids.');
 }
 

@@ -97,24 +97,24 @@ export class InvitationsController {
     form.throwIfInvalid();
     const createdInvitation = await catalog.transaction(async (tx) => {
       const owner = { userId: user.id, accountId: account.id };
-      const createdRow = await tx.invitations.create(
+      const newInvitation = await tx.invitations.create(
         { ...values, ...owner, expiresAt },
         signingKey,
       );
       await recordAudit(tx, {
         actor: user,
         action: 'invitation.create',
-        subject: invitationSubject(createdRow.row),
+        subject: invitationSubject(newInvitation.row),
         details: {
-          role: createdRow.row.role,
-          group_ids: [...createdRow.row.groupIds],
-          vault_permissions: createdRow.row.vaultPermissions.map(({ vaultId, permission }) => ({
+          role: newInvitation.row.role,
+          group_ids: [...newInvitation.row.groupIds],
+          vault_permissions: newInvitation.row.vaultPermissions.map(({ vaultId, permission }) => ({
             vault_id: vaultId,
             permission,
           })),
         },
       });
-      return createdRow;
+      return newInvitation;
     });
     return invitationView(this.context, request, createdInvitation.row, createdInvitation.code);
   }
@@ -153,7 +153,7 @@ export class InvitationsController {
     @CurrentCaller() { user }: Caller,
     @Req() request: ApiRequest,
   ): Promise<object> {
-    const revoked = await this.context.catalog.transaction(async (tx) => {
+    const revokedInvitation = await this.context.catalog.transaction(async (tx) => {
       const row = (await tx.invitations.get(id))!;
       const status = invitationStatus(row);
       if (status !== 'open')
@@ -169,7 +169,7 @@ export class InvitationsController {
       });
       return (await tx.invitations.get(id))!;
     });
-    return invitationView(this.context, request, revoked);
+    return invitationView(this.context, request, revokedInvitation);
   }
 
   @Operation(invitationOperations.accept)
@@ -208,8 +208,8 @@ export class InvitationsController {
     if (existingUser && (existingUser.isActive || existingUser.accountId !== caller.account.id))
       form.fail('email', `A user with the email ${email} exists already.`);
     for (const id of groupIds ?? []) {
-      const found = await catalog.groups.get(id);
-      if (found?.accountId !== caller.account.id)
+      const group = await catalog.groups.get(id);
+      if (group?.accountId !== caller.account.id)
         form.fail('group_ids', `The account has no group ${id}.`);
     }
     for (const { vaultId } of vaultPermissions ?? []) {
@@ -238,6 +238,6 @@ async function invitationView(
   row: InvitationRow,
   code: string | null = null,
 ): Promise<object> {
-  const user = await presenterFor(context, request).user(row.userId);
+  const user = await presenterFor(context, request).loadUser(row.userId);
   return invitation.view(row, { user, origin: request.origin, code });
 }

@@ -16,9 +16,9 @@ export class JobPresenter extends Presenter {
   }
 
   /** Returns the data that the views of jobs on datasets show and their rows do not have. */
-  async jobContext({ datasetId, userId }: JobRow): Promise<JobContext> {
-    const found = await this.datasetContext(datasetId);
-    return { ...found, user: await this.user(userId), origin: this.origin };
+  async loadJobContext({ datasetId, userId }: JobRow): Promise<JobContext> {
+    const jobDatasetContext = await this.loadJobDatasetContext(datasetId);
+    return { ...jobDatasetContext, user: await this.loadUser(userId), origin: this.origin };
   }
 
   /**
@@ -43,13 +43,13 @@ export class JobPresenter extends Presenter {
   }
 
   /** Returns the view of a dataset, and its vault; null if it has been deleted. */
-  datasetContext(id: number): Promise<JobDatasetContext> {
-    const found = this.#datasets.get(id) ?? this.#dataset(id);
-    this.#datasets.set(id, found);
-    return found;
+  loadJobDatasetContext(id: number): Promise<JobDatasetContext> {
+    const contextPromise = this.#datasets.get(id) ?? this.#readJobDatasetContext(id);
+    this.#datasets.set(id, contextPromise);
+    return contextPromise;
   }
 
-  async #dataset(id: number): Promise<JobDatasetContext> {
+  async #readJobDatasetContext(id: number): Promise<JobDatasetContext> {
     const row = await this.tables.datasets.get(id);
     const object = row && (await this.tables.objects.get(id));
     if (!row || !object) return { dataset: null, vaultId: null };

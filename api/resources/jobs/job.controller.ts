@@ -92,10 +92,10 @@ export function jobListController<K extends DatasetJobKind>(
       const hasWaited =
         taskId !== null && (await waitAsPreferred(this.context, taskId, request, reply));
       // The caller's permissions may have changed while the request waited for the end of the task.
-      const shown = hasWaited
+      const currentRow = hasWaited
         ? await requireResource(this.context.catalog, caller, job.kind, id, 'read')
         : row;
-      return this.view(shown, request);
+      return this.view(currentRow, request);
     }
 
     view(row: Row, request: ApiRequest): Promise<object> {
@@ -119,8 +119,8 @@ export function jobController<K extends DatasetJobKind>(
 ): JobControllerClass<AccessRows[K]> {
   type Row = AccessRows[K];
   const { kind, operations, cancelPermission } = job;
-  const changeable = bodyKeysOf(operations.patch);
-  const fixedKeys = bodyKeysOf(operations.create).filter((key) => !changeable.includes(key));
+  const changeableKeys = bodyKeysOf(operations.patch);
+  const fixedKeys = bodyKeysOf(operations.create).filter((key) => !changeableKeys.includes(key));
 
   @Controller()
   class JobController extends jobListController<K>(job) {
@@ -175,12 +175,12 @@ export function jobController<K extends DatasetJobKind>(
     async #refuseChanges(form: Form, row: Row, request: ApiRequest): Promise<void> {
       const givenFixedKeys = fixedKeys.filter((key) => form.raw(key) !== undefined);
       if (givenFixedKeys.length === 0) return;
-      const shownRow = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
+      const shownJob = (await this.view(row, request)) as Readonly<Record<string, unknown>>;
       for (const key of givenFixedKeys)
         refuseChange(
           form,
           key,
-          shownRow[key],
+          shownJob[key],
           `The ${key} of ${/^[aeiou]/.test(kind) ? 'an' : 'a'} ${kind} cannot be changed.`,
         );
     }

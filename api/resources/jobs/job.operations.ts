@@ -39,14 +39,14 @@ export const jobFilterParams = {
 /** The operations that imports, exports, migrations and commits have in common. */
 export type JobAction = 'list' | 'ofDataset' | 'get' | 'put' | 'patch';
 
-/** Declares the common operations of a kind of job, and the operations `more`. */
+/** Declares the common operations of a kind of job, and those that `otherDeclarations` declares. */
 export function jobOperations<K extends string>(
   { name, tag, noun, answer, body, note = '', ofDataset }: JobNames,
-  more: Readonly<Record<K, OperationDeclaration>>,
+  otherDeclarations: Readonly<Record<K, OperationDeclaration>>,
 ): Readonly<Record<JobAction | K, OperationRow>> {
   const path = `/v2/dataset_${name}`;
-  const change = withReadOnlyKeys(body, answer);
-  const common: Readonly<Record<JobAction, OperationDeclaration>> = {
+  const changeBody = withReadOnlyKeys(body, answer);
+  const commonDeclarations: Readonly<Record<JobAction, OperationDeclaration>> = {
     list: {
       method: 'GET',
       paths: [path],
@@ -67,16 +67,16 @@ export function jobOperations<K extends string>(
       // The specification spells the path of cancellation with `datasets_`.
       paths: [`${path}/:id`, `${path}/:id/cancel`, `/v2/datasets_${name}/:id/cancel`],
       summary: `Cancels ${noun}${note}.`,
-      body: change,
+      body: changeBody,
       answer,
     },
     patch: {
       method: 'PATCH',
       paths: [`${path}/:id`],
       summary: `Cancels ${noun}${note}.`,
-      body: change,
+      body: changeBody,
       answer,
     },
   };
-  return declareOperations(name, tag, { ...common, ...more });
+  return declareOperations(name, tag, { ...commonDeclarations, ...otherDeclarations });
 }

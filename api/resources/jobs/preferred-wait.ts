@@ -21,8 +21,8 @@ export async function waitAsPreferred(
   if (preferredSeconds === undefined || !/^\d{1,9}$/.test(preferredSeconds)) return false;
   const seconds = Math.min(maxWaitSeconds, Number(preferredSeconds));
   reportAppliedPreference(reply, `wait=${seconds}`);
-  const isOver = AbortSignal.timeout(1000 * seconds);
-  const signal = AbortSignal.any([isOver, connectionClosedSignal(request, reply)]);
+  const timeLimit = AbortSignal.timeout(1000 * seconds);
+  const signal = AbortSignal.any([timeLimit, connectionClosedSignal(request, reply)]);
   await scheduler.wait(taskId, signal).catch((error: unknown) => {
     // A `not-found` error is ignored: the caller reads the row again afterwards, and then finds out whether it was deleted.
     if (!signal.aborted && (error as { code?: unknown }).code !== 'not-found') throw error;

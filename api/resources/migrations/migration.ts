@@ -212,9 +212,9 @@ export async function migrationView(
   row: DatasetMigrationRow,
 ): Promise<object> {
   const commits = await presenter.tables.commits.ofMigration(row.id);
-  const { dataset: source } = await presenter.datasetContext(row.sourceId);
+  const { dataset: source } = await presenter.loadJobDatasetContext(row.sourceId);
   return migrationResource.view(row, {
-    ...(await presenter.jobContext(row)),
+    ...(await presenter.loadJobContext(row)),
     commits: await presenter.presentEach(commits, (one) => commitView(presenter, one)),
     source: (await presenter.mayRead(row.sourceId)) ? source : null,
   });

@@ -67,8 +67,8 @@ export async function readAuthorizationRequest(
     return refuse('unsupported_response_type', 'The only response_type is code.');
   }
   const scope = scopeOf(singleParam(query, 'scope')) ?? null;
-  const wantedScopes = singleParam(query, 'scope') === undefined ? application.scopes : scope;
-  if (wantedScopes === null || !isScopeWithin(wantedScopes, application.scopes)) {
+  const requestedScope = singleParam(query, 'scope') === undefined ? application.scopes : scope;
+  if (requestedScope === null || !isScopeWithin(requestedScope, application.scopes)) {
     return refuse('invalid_scope', `The application may only have ${application.scopes}.`);
   }
   const codeChallenge = singleParam(query, 'code_challenge') ?? null;
@@ -88,7 +88,7 @@ export async function readAuthorizationRequest(
     kind: 'valid',
     application,
     redirectUri,
-    scope: wantedScopes,
+    scope: requestedScope,
     state,
     issuer,
     codeChallenge,
@@ -115,10 +115,10 @@ export function authorizationResponseUrl(
   { redirectUri, state, issuer }: Pick<AuthorizationRequest, 'redirectUri' | 'state' | 'issuer'>,
   parameters: Readonly<Record<string, string>>,
 ): string {
-  const added = new URLSearchParams(parameters);
-  if (state !== undefined) added.set('state', state);
-  added.set('iss', issuer);
-  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${added}`;
+  const responseParameters = new URLSearchParams(parameters);
+  if (state !== undefined) responseParameters.set('state', state);
+  responseParameters.set('iss', issuer);
+  return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${responseParameters}`;
 }
 
 /** Returns the value of a parameter that must be given only once; an empty value counts as missing (RFC 6749, section 3.1). */

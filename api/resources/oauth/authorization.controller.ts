@@ -28,7 +28,7 @@ interface AuthorizationPageRequest {
   readonly request: ApiRequest;
   readonly reply: ApiReply;
   readonly visitor: BrowserSession;
-  readonly asked: AuthorizationRequest;
+  readonly authorization: AuthorizationRequest;
 }
 
 const foreignFormPage = messagePage(
@@ -42,7 +42,7 @@ const foreignFormPage = messagePage(
 export class AuthorizationController {
   constructor(
     private readonly context: AppContext,
-    private readonly check: PasswordCheck,
+    private readonly passwordCheck: PasswordCheck,
   ) {}
 
   @Operation(authorizationOperations.page)
@@ -52,8 +52,8 @@ export class AuthorizationController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const visit = await this.#visit(query, request, reply);
-    return sendPage(reply, 'asked' in visit ? await this.#pageOf(visit) : visit);
+    const visit = await this.#readVisit(query, request, reply);
+    return sendPage(reply, 'authorization' in visit ? await this.#pageOf(visit) : visit);
   }
 
   @Operation(authorizationOperations.decide)
@@ -64,12 +64,12 @@ export class AuthorizationController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<string> {
-    const visit = await this.#visit(query, request, reply);
-    if (!('asked' in visit)) return sendPage(reply, visit);
+    const visit = await this.#readVisit(query, request, reply);
+    if (!('authorization' in visit)) return sendPage(reply, visit);
     if (!hasValidCsrfToken(visit.visitor, body)) return sendPage(reply, foreignFormPage);
     const { action, ...fields } = body as Readonly<Record<string, unknown>>;
-    const act = this.#actions.get(String(action));
-    const page = act ? await act(visit, fields) : await this.#pageOf(visit);
+    const handleAction = this.#actions.get(String(action));
+    const page = handleAction ? await handleAction(visit, fields) : await this.#pageOf(visit);
     return typeof page === 'string' ? redirectTo(reply, page) : sendPage(reply, page);
   }
 
@@ -121,33 +121,41 @@ export class AuthorizationController {
       },
     ],
     ['allow', (visit) => this.#allow(visit)],
-    ['deny', async ({ asked }) => authorizationResponseUrl(asked, { error: 'access_denied' })],
+    [
+      'deny',
+      async ({ authorization }) =>
+        authorizationResponseUrl(authorization, { error: 'access_denied' }),
+    ],
   ]);
 
   /** Returns the browser and the authorization that it requests, or the page to show if the request is refused. */
-  async #visit(
+  async #readVisit(
     query: QueryParams,
     request: ApiRequest,
     reply: ApiReply,
   ): Promise<AuthorizationPageRequest | AuthorizationPage> {
-    const askedAuthorization = await readAuthorizationRequest(
+    const authorization = await readAuthorizationRequest(
       this.context.catalog,
       query,
       request.origin,
     );
-    if (askedAuthorization.kind === 'refused') {
-      const { message, returnTo } = askedAuthorization;
+    if (authorization.kind === 'refused') {
+      const { message, returnTo } = authorization;
       return messagePage('This request is not valid', message, { status: 400, returnTo });
     }
     const visitor = await ensureBrowserSession(this.context, request, reply);
-    return { request, reply, visitor, asked: askedAuthorization };
+    return { request, reply, visitor, authorization };
   }
 
   /** Returns the page that a browser gets: the sign-in page, or the consent page once the user has signed in. */
-  async #pageOf({ request, visitor, asked }: AuthorizationPageRequest): Promise<AuthorizationPage> {
+  async #pageOf({
+    request,
+    visitor,
+    authorization,
+  }: AuthorizationPageRequest): Promise<AuthorizationPage> {
     const { principal, csrfToken } = visitor;
     if (principal === undefined) return signInPage(csrfToken);
-    const { application } = asked;
+    const { application } = authorization;
     // Choice: only users of the account of an application may authorize it, unless the application is public.
     if (!application.isPublic && application.accountId !== principal.account.id) {
       const message = `Only users of another account may use ${application.name}; you are ${principal.user.email}.`;
@@ -155,7 +163,7 @@ export class AuthorizationController {
     }
     const owner = await this.context.catalog.users.get(application.userId);
     return consentPage(csrfToken, {
-      request: asked,
+      request: authorization,
       owner: owner ? nameAndEmail(owner) : 'a user who was removed',
       email: principal.user.email,
       tokensPath: `${request.pathPrefix}/v2/tokens`,
@@ -171,7 +179,11 @@ export class AuthorizationController {
       return signInPage(visitor.csrfToken, 'Enter an email address and a password.');
     }
     try {
-      const user = await this.check.findUserWithPassword(request.clientAddress, email, password);
+      const user = await this.passwordCheck.findUserWithPassword(
+        request.clientAddress,
+        email,
+        password,
+      );
       if (user === undefined) {
         return signInPage(visitor.csrfToken, 'No user has this email address and password.');
       }
@@ -187,14 +199,14 @@ export class AuthorizationController {
   }
 
   async #allow(visit: AuthorizationPageRequest): Promise<AuthorizationPage | string> {
-    const { visitor, asked } = visit;
+    const { visitor, authorization } = visit;
     const page = await this.#pageOf(visit);
     if (page.formTarget === undefined || visitor.principal === undefined) return page;
-    const { application, redirectUri, scope, codeChallenge } = asked;
+    const { application, redirectUri, scope, codeChallenge } = authorization;
     const { catalog, signingKey } = this.context;
     const userId = visitor.principal.user.id;
     const grant = { userId, applicationId: application.id, scope, redirectUri, codeChallenge };
-    return authorizationResponseUrl(asked, {
+    return authorizationResponseUrl(authorization, {
       code: await catalog.grants.create(grant, signingKey),
     });
   }

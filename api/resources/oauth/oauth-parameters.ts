@@ -59,12 +59,12 @@ export async function authenticateClient(
   if (isBasic) reply.header('WWW-Authenticate', 'Basic realm="oauth2"');
   const id = /^[1-9]\d*$/.test(clientId) ? readId(clientId) : undefined;
   const application = id === undefined ? undefined : await catalog.applications.get(id);
-  const isRight =
+  const isAuthenticated =
     application !== undefined &&
     (secret === undefined
       ? application.clientType === 'public'
       : isSameSecret(secret, clientSecretOf(application, signingKey)));
-  if (isRight) return application;
+  if (isAuthenticated) return application;
   const reason =
     application !== undefined && secret === undefined
       ? 'client_secret is missing; only an application of the client_type public may leave it out, and has to use PKCE.'
@@ -76,15 +76,19 @@ function credentialsOf(
   authorization: string | undefined,
   parameters: OauthParameters,
 ): ClientCredentials {
-  const inBody = { clientId: parameters.get('client_id'), secret: parameters.get('client_secret') };
+  const bodyCredentials = {
+    clientId: parameters.get('client_id'),
+    secret: parameters.get('client_secret'),
+  };
   const encodedCredentials = /^basic +(\S+)$/i.exec(authorization?.trim() ?? '')?.[1];
   if (encodedCredentials === undefined) {
-    if (inBody.clientId === undefined) throw oauthError('invalid_client', 'client_id is missing.');
-    return { clientId: inBody.clientId, secret: inBody.secret, isBasic: false };
+    if (bodyCredentials.clientId === undefined)
+      throw oauthError('invalid_client', 'client_id is missing.');
+    return { clientId: bodyCredentials.clientId, secret: bodyCredentials.secret, isBasic: false };
   }
   const [id = '', ...rest] = Buffer.from(encodedCredentials, 'base64').toString('utf8').split(':');
   const [clientId, secret] = [decodeFormText(id), decodeFormText(rest.join(':'))];
-  if (inBody.secret !== undefined || (inBody.clientId ?? clientId) !== clientId) {
+  if (bodyCredentials.secret !== undefined || (bodyCredentials.clientId ?? clientId) !== clientId) {
     const reason = 'The client is authenticated twice; use the header or the body.';
     throw oauthError('invalid_request', reason);
   }

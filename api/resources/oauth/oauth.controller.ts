@@ -33,8 +33,8 @@ const exchangeByGrantType = new Map<string, TokenExchange>([
     ({ catalog, signingKey }, application, parameters) => {
       const code = requiredParameter(parameters, 'code');
       const redirectUri = requiredParameter(parameters, 'redirect_uri');
-      const exchange = { code, redirectUri, codeVerifier: parameters.get('code_verifier') };
-      return catalog.transaction((tx) => exchangeCode(tx, application, exchange, signingKey));
+      const codeExchange = { code, redirectUri, codeVerifier: parameters.get('code_verifier') };
+      return catalog.transaction((tx) => exchangeCode(tx, application, codeExchange, signingKey));
     },
   ],
   [
@@ -46,9 +46,9 @@ const exchangeByGrantType = new Map<string, TokenExchange>([
       if (scopeText !== undefined && scope === undefined) {
         return { error: 'invalid_scope', reason: 'The scopes are read and write.' };
       }
-      const exchange = { token, scope };
+      const tokenExchange = { token, scope };
       return catalog.transaction((tx) =>
-        exchangeRefreshToken(tx, application, exchange, signingKey),
+        exchangeRefreshToken(tx, application, tokenExchange, signingKey),
       );
     },
   ],
@@ -98,15 +98,15 @@ export class OauthController {
       const grantTypeNames = [...exchangeByGrantType.keys()].join(' and ');
       throw oauthError('unsupported_grant_type', `The grant types are ${grantTypeNames}.`);
     }
-    const issued = await exchange(this.context, application, parameters);
-    if ('error' in issued) throw oauthError(issued.error, issued.reason);
+    const exchangeResult = await exchange(this.context, application, parameters);
+    if ('error' in exchangeResult) throw oauthError(exchangeResult.error, exchangeResult.reason);
     reply.removeHeader('WWW-Authenticate');
     return {
-      access_token: issued.accessToken,
+      access_token: exchangeResult.accessToken,
       token_type: 'Bearer',
-      expires_in: issued.expiresIn,
-      refresh_token: issued.refreshToken,
-      scope: issued.scope,
+      expires_in: exchangeResult.expiresIn,
+      refresh_token: exchangeResult.refreshToken,
+      scope: exchangeResult.scope,
     };
   }
 

@@ -29,7 +29,7 @@ function htmlMarkup(parts: TemplateStringsArray, ...values: readonly (string | M
 }
 
 function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"'`]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+  return text.replaceAll(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 const noMarkup = new Markup('');

@@ -83,9 +83,9 @@ function sessionCookieOf(request: ApiRequest): string | undefined {
  * forms as well.
  */
 function setCookie(request: ApiRequest, reply: ApiReply, value: string): void {
-  const secure = request.origin.startsWith('https:') ? '; Secure' : '';
+  const secureAttribute = request.origin.startsWith('https:') ? '; Secure' : '';
   reply.header(
     'Set-Cookie',
-    `${cookieNameFor(request)}=${value}; Path=${request.pathPrefix || '/'}; HttpOnly; SameSite=Lax${secure}`,
+    `${cookieNameFor(request)}=${value}; Path=${request.pathPrefix || '/'}; HttpOnly; SameSite=Lax${secureAttribute}`,
   );
 }

@@ -37,10 +37,13 @@ export class ObjectCopiesController {
     @Req() request: ApiRequest,
   ): Promise<object> {
     const form = new Form(body);
-    const sourceVault = await this.#vault(form, caller, 'source_vault_id', 'read');
-    const targetVault = await this.#vault(form, caller, 'target_vault_id', 'write');
-    const source = await this.#object(form, 'source_object_id', sourceVault, ['file', 'folder']);
-    const target = await this.#object(form, 'target_object_id', targetVault, ['folder']);
+    const sourceVault = await this.#readVault(form, caller, 'source_vault_id', 'read');
+    const targetVault = await this.#readVault(form, caller, 'target_vault_id', 'write');
+    const source = await this.#readObject(form, 'source_object_id', sourceVault, [
+      'file',
+      'folder',
+    ]);
+    const target = await this.#readObject(form, 'target_object_id', targetVault, ['folder']);
     form.throwIfInvalid();
     const { row } = await this.context.catalog.objectCopies.create({
       userId: caller.user.id,
@@ -84,7 +87,7 @@ export class ObjectCopiesController {
   /**
    * Returns the vault that a key of the request names. The message for a missing vault is the same as for one that the caller cannot see.
    */
-  async #vault(
+  async #readVault(
     form: Form,
     caller: Caller,
     key: string,
@@ -93,18 +96,19 @@ export class ObjectCopiesController {
     const rawValue = form.raw(key);
     if (rawValue === undefined || rawValue === null)
       return form.fail(key, 'This field is required.');
-    const unknown = (): undefined => form.fail(key, `Invalid vault ${valueForMessage(rawValue)}.`);
+    const failUnknownVault = (): undefined =>
+      form.fail(key, `Invalid vault ${valueForMessage(rawValue)}.`);
     const id = readId(rawValue);
-    if (id === undefined) return unknown();
+    if (id === undefined) return failUnknownVault();
     const { catalog } = this.context;
     return requireResource(catalog, caller, 'vault', id, level).catch((error: unknown) => {
-      if ((error as { code?: unknown }).code === 'not-found') return unknown();
+      if ((error as { code?: unknown }).code === 'not-found') return failUnknownVault();
       throw error;
     });
   }
 
   /** Returns the object in the vault that a key of the request names; undefined for null. */
-  async #object(
+  async #readObject(
     form: Form,
     key: string,
     vault: VaultRow | undefined,
@@ -126,6 +130,6 @@ export class ObjectCopiesController {
   }
 }
 
-function valueForMessage(given: unknown): string {
-  return JSON.stringify(String(given).slice(0, 50));
+function valueForMessage(value: unknown): string {
+  return JSON.stringify(String(value).slice(0, 50));
 }

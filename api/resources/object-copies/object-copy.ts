@@ -103,5 +103,8 @@ export const objectCopyOperations = declareOperations<'create' | 'list' | 'get'>
 
 /** Returns the view of a copy. */
 export async function objectCopyView(presenter: JobPresenter, row: ObjectCopyRow): Promise<object> {
-  return objectCopy.view(row, { user: await presenter.user(row.userId), origin: presenter.origin });
+  return objectCopy.view(row, {
+    user: await presenter.loadUser(row.userId),
+    origin: presenter.origin,
+  });
 }

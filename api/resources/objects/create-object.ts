@@ -37,10 +37,10 @@ export async function createObject(
   const { parentId = null, objectType = 'file', filename = '', ...object } = rest;
   const template = await readTemplate(context.catalog, caller, form);
   const givenFields = withTemplateFields(template, definitions);
-  const stored = givenFields.map((field) =>
+  const storedFields = givenFields.map((field) =>
     isTransient(field) || template?.fields.includes(field) ? storedDefinition(field) : field,
   );
-  const fields = readFieldList(form, stored).filter((_, i) => !isTransient(givenFields[i]!));
+  const fields = readFieldList(form, storedFields).filter((_, i) => !isTransient(givenFields[i]!));
   if (objectType !== 'dataset' && fields.length > 0) {
     form.fail('fields', 'Only datasets have fields.');
   }
@@ -56,11 +56,11 @@ export async function createObject(
     vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);
   form.throwIfInvalid();
   if (!vault) throw new Error('throwIfInvalid() lets no form without a vault pass');
-  const owned = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
+  const ownedObject = { ...object, filename, vaultId: vault.id, parentId, userId: caller.user.id };
   if (objectType === 'file') {
     return context.catalog.transaction(async (tx) => {
       const createdFile = await tx.objects.createFile({
-        ...owned,
+        ...ownedObject,
         mimetype: object.mimetype ?? null,
       });
       await beginMultipartIfRequired(tx, createdFile.version, context.limits);
@@ -69,10 +69,10 @@ export async function createObject(
   }
   if (objectType !== 'dataset') {
     const mimetype = objectType === 'folder' ? folderMimetype : shortcutMimetype;
-    const newObject = { ...owned, objectType, mimetype, ...(target && { target }) };
+    const newObject = { ...ownedObject, objectType, mimetype, ...(target && { target }) };
     return { object: await context.catalog.objects.create(newObject) };
   }
-  const { size: _size, md5: _md5, ...dataset } = owned;
+  const { size: _size, md5: _md5, ...dataset } = ownedObject;
   return context.catalog.transaction(async (tx) => {
     const createdDataset = await tx.datasets.create({
       ...dataset,

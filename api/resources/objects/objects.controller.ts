@@ -84,9 +84,9 @@ export class ObjectsController {
       : givenFilter;
     return answerList<ObjectRow>(request, query, {
       rows: async (page) => {
-        const { query: text, ...own } = filter;
+        const { query: text, ...otherFilters } = filter;
         const searchFilter = await readSearchFilter(this.context, caller, 'objects', text);
-        return catalog.objects.list({ ...own, ...searchFilter }, page);
+        return catalog.objects.list({ ...otherFilters, ...searchFilter }, page);
       },
       views: (rows) => presenterFor(this.context, request).objectViews(rows),
     });
@@ -208,8 +208,8 @@ async function createdView(
   const presenter = presenterFor(context, request);
   if (version === undefined) return presenter.objectView(object);
   const { size, md5, availability, mimetype } = version;
-  const announced = { size, md5, availability, mimetype: mimetype ?? object.mimetype };
-  const shownObject = { ...object, ...announced, documentsCount: null };
+  const announcedContent = { size, md5, availability, mimetype: mimetype ?? object.mimetype };
+  const shownObject = { ...object, ...announcedContent, documentsCount: null };
   return presenter.objectView(shownObject, await uploadAddressOf(context, version, request));
 }
 

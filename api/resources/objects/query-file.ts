@@ -48,8 +48,8 @@ async function withFileTable<T>(
   work: (table: FileTable) => Promise<T>,
 ): Promise<T> {
   if (objectType !== 'file') {
-    const fix = objectType === 'dataset' ? ` Query it at /v2/datasets/${id}/data.` : '';
-    throw new AppError('invalid', `A ${objectType} cannot be queried as a file.${fix}`);
+    const advice = objectType === 'dataset' ? ` Query it at /v2/datasets/${id}/data.` : '';
+    throw new AppError('invalid', `A ${objectType} cannot be queried as a file.${advice}`);
   }
   requireTableFormat(filename); // refuses other formats before the file is read
   if (revision === 0) throw new AppError('invalid', 'The file has not been uploaded yet.');

@@ -9,23 +9,23 @@ import { exportFilePath } from '../downloads/signed-addresses.js';
  * Removes the files of deleted rows and cancels the tasks that work on them. If a file cannot be removed, nothing refers to it any more:
  * the failure is logged, not reported to the client, and the next start of the server removes the file.
  */
-export async function removeFiles(context: AppContext, removed: Deletion): Promise<void> {
+export async function removeFiles(context: AppContext, deletion: Deletion): Promise<void> {
   crashpoint('delete.before-drop');
   const removals: Promise<unknown>[] = [
-    ...removed.activeTaskIds.map((id) => context.scheduler.cancel(id).catch(ignoreNotFound)),
-    ...removed.datasetIds.map((id) => removeDataset(context, id)),
-    ...removed.files.flatMap(({ objectId, revision }) => [
+    ...deletion.activeTaskIds.map((id) => context.scheduler.cancel(id).catch(ignoreNotFound)),
+    ...deletion.datasetIds.map((id) => removeDataset(context, id)),
+    ...deletion.files.flatMap(({ objectId, revision }) => [
       removeFile(context.data.object(objectId, revision)),
       removeTree(context.data.uploadPartsOf({ id: objectId, revision })),
       context.scheduler.fileTables.drop(objectId),
     ]),
-    ...removed.exports
+    ...deletion.exports
       .flatMap(({ id, filename }) =>
         filename === null ? [] : [exportFilePath(context.data, id, filename)],
       )
       .map((path) => removeFile(path)),
-    ...removed.imports.map((id) => removeFile(context.data.inlineRecords(id))),
-    ...[...removed.imports, ...removed.migrations].map((id) =>
+    ...deletion.imports.map((id) => removeFile(context.data.inlineRecords(id))),
+    ...[...deletion.imports, ...deletion.migrations].map((id) =>
       removeFile(context.data.rejectedLines(id)),
     ),
   ];

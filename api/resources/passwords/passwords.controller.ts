@@ -77,7 +77,7 @@ const loginTokenLifetimeMs = 30 * 86_400_000;
 export class PasswordsController {
   constructor(
     private readonly context: AppContext,
-    private readonly check: PasswordCheck,
+    private readonly passwordCheck: PasswordCheck,
   ) {}
 
   @Operation(passwordOperations.login)
@@ -85,7 +85,11 @@ export class PasswordsController {
   async login(@Body() body: unknown, @Req() request: ApiRequest): Promise<object> {
     const { email, password, domain } = loginBody.parse(body);
     const { catalog, signingKey } = this.context;
-    const user = await this.check.findUserWithPassword(request.clientAddress, email, password);
+    const user = await this.passwordCheck.findUserWithPassword(
+      request.clientAddress,
+      email,
+      password,
+    );
     const account = user && (await catalog.accounts.get(user.accountId));
     const isOfDomain = domain === '' || account?.domain.toLowerCase() === domain.toLowerCase();
     if (user === undefined || !isOfDomain) {
@@ -109,12 +113,13 @@ export class PasswordsController {
     const { passwords } = this.context.catalog;
     const { id, email } = caller.user;
     if ((await passwords.get(id)) !== undefined) {
-      const isRight = await this.check.findUserWithPassword(
+      const verifiedUser = await this.passwordCheck.findUserWithPassword(
         request.clientAddress,
         email,
         currentPassword,
       );
-      if (!isRight) throw invalidError('current_password', 'This is not the current password.');
+      if (!verifiedUser)
+        throw invalidError('current_password', 'This is not the current password.');
     }
     const hash = await hashPassword(password);
     await this.context.catalog.transaction(async (tx) => {

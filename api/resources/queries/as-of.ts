@@ -73,9 +73,9 @@ export async function resolveAsOf(
         key,
         `Expected the id of a commit, or a time such as 2026-03-02T09:20:41Z, not ${valueForMessage(value)}.`,
       );
-    const last = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
-    const version = await findReadableVersion(context, datasetId, last?.logVersion ?? -1);
-    return { commit_id: last?.id ?? null, version };
+    const lastCommit = await commits.lastAt(datasetId, Math.floor(Number(micros) / 1_000));
+    const version = await findReadableVersion(context, datasetId, lastCommit?.logVersion ?? -1);
+    return { commit_id: lastCommit?.id ?? null, version };
   }
   const commit = await commits.version(id);
   if (commit?.datasetId === datasetId)
@@ -118,15 +118,15 @@ export async function readAsOf(
   queryKey: string,
   query: JsonObject,
 ): Promise<AsOf | undefined> {
-  const [above, inside] = [form.raw('as_of'), query['as_of']];
-  const isAbove = asOfText(above) !== '';
-  if (isAbove && asOfText(inside) !== '' && asOfText(above) !== asOfText(inside))
+  const [bodyValue, queryValue] = [form.raw('as_of'), query['as_of']];
+  const isInBody = asOfText(bodyValue) !== '';
+  if (isInBody && asOfText(queryValue) !== '' && asOfText(bodyValue) !== asOfText(queryValue))
     return form.fail('as_of', `${queryKey}.as_of is another one: send as_of once.`);
   try {
-    return await resolveAsOf(context, datasetId, isAbove ? above : inside);
+    return await resolveAsOf(context, datasetId, isInBody ? bodyValue : queryValue);
   } catch (error) {
     if (!(error instanceof AppError) || error.fields === undefined) throw error;
-    if (!isAbove) return form.fail(queryKey, error.fields);
+    if (!isInBody) return form.fail(queryKey, error.fields);
     form.collectErrorsOf(error);
     return undefined;
   }

@@ -69,10 +69,14 @@ export function signState(state: object, kind: CursorKind, key: Uint8Array): str
 
 /** Returns the state that was passed to `signState`; undefined for any other text. */
 export function verifySignedState(text: string, kind: CursorKind, key: Uint8Array): unknown {
-  const [payload = '', signed = ''] = text.split('.');
-  const expected = Buffer.from(cursorSignature(payload, kind, key));
-  const found = Buffer.from(signed);
-  if (found.length !== expected.length || !timingSafeEqual(found, expected)) return undefined;
+  const [payload = '', signature = ''] = text.split('.');
+  const expectedSignature = Buffer.from(cursorSignature(payload, kind, key));
+  const givenSignature = Buffer.from(signature);
+  if (
+    givenSignature.length !== expectedSignature.length ||
+    !timingSafeEqual(givenSignature, expectedSignature)
+  )
+    return undefined;
   return parseJson(Buffer.from(payload, 'base64url').toString());
 }
 

@@ -68,8 +68,8 @@ interface AnswerParts<R> {
 }
 
 /**
- * Runs a query and returns its results with the JSON text of the answer before and after them. If `body` has been changed, `asked` is the
- * request as the client sent it, to which the cursor belongs.
+ * Runs a query and returns its results with the JSON text of the answer before and after them. If `body` has been changed, `clientBody` is
+ * the body as the client sent it, to which the cursor belongs.
  */
 export async function queryPage<R>(
   context: AppContext,
@@ -77,12 +77,12 @@ export async function queryPage<R>(
   body: unknown,
   signal: AbortSignal,
   run: RunQuery<R>,
-  asked: unknown = body,
+  clientBody: unknown = body,
 ): Promise<AnswerParts<R>> {
-  const cursor = readCursor(asked, dataset.id, context.signingKey);
+  const cursor = readCursor(clientBody, dataset.id, context.signingKey);
   const asOf = await resolveRequestedAsOf(context, dataset, body, cursor);
-  const work = { body, asked, cursor, asOf };
-  const { answer, next } = await answerPage(context, dataset, work, signal, run);
+  const pageRequest = { body, clientBody, cursor, asOf };
+  const { answer, next } = await answerPage(context, dataset, pageRequest, signal, run);
   const name = JSON.stringify(await readDatasetName(context, dataset));
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
@@ -133,10 +133,10 @@ function asOfMember(asOf: AsOf | undefined): string {
   return asOf === undefined ? '' : `"as_of":${JSON.stringify(asOf)},`;
 }
 
-/** A query, and the position and the version from which its page is read. */
+/** A query, with the position and the version from which its page is read; `clientBody` is the body as the client sent it. */
 interface PageRequest {
   readonly body: unknown;
-  readonly asked: unknown;
+  readonly clientBody: unknown;
   readonly cursor: RequestedCursor;
   readonly asOf: AsOf | undefined;
 }
@@ -151,7 +151,7 @@ type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer
 async function answerPage<R>(
   context: AppContext,
   dataset: DatasetRow,
-  { body, asked, cursor, asOf }: PageRequest,
+  { body, clientBody, cursor, asOf }: PageRequest,
   signal: AbortSignal,
   run: RunQuery<R>,
 ): Promise<{ readonly answer: QueryAnswer<R>; readonly next: string | null }> {
@@ -159,18 +159,18 @@ async function answerPage<R>(
     const version = asOf?.version;
     return { answer: await queryVersion(context, dataset, body, version, signal, run), next: null };
   }
-  const from = cursor === 'first' ? null : cursor;
-  const version = from?.version ?? asOf?.version;
+  const cursorState = cursor === 'first' ? null : cursor;
+  const version = cursorState?.version ?? asOf?.version;
   const { snapshot, fields } = await loadReadableData(context, dataset, version);
-  const parsed = parseQuery(body, fields, await loadGenesForQuery(body));
-  if (parsed.limit === 0)
+  const parsedQuery = parseQuery(body, fields, await loadGenesForQuery(body));
+  if (parsedQuery.limit === 0)
     throw invalidError('limit', 'A page with a cursor must have a limit of at least 1.');
   const progress = {
-    after: from?.after ?? null,
-    total: from?.total ?? null,
-    seen: from?.seen ?? 0,
+    after: cursorState?.after ?? null,
+    total: cursorState?.total ?? null,
+    seen: cursorState?.seen ?? 0,
   };
-  const request = { ...parsed, cursor: progress, ...(from && { facets: null }) };
+  const request = { ...parsedQuery, cursor: progress, ...(cursorState && { facets: null }) };
   const answer = await runUnlessDeleted(context, dataset, () =>
     run(context.queryEngine, snapshot, fields, request, { signal }),
   );
@@ -179,9 +179,12 @@ async function answerPage<R>(
     datasetId: dataset.id,
     version: snapshot.version,
     ...(asOf && {
-      asOf: { given: from?.asOf?.given ?? asOfText(asOfOfBody(body)), commitId: asOf.commit_id },
+      asOf: {
+        given: cursorState?.asOf?.given ?? asOfText(asOfOfBody(body)),
+        commitId: asOf.commit_id,
+      },
     }),
-    query: queryHash(asked),
+    query: queryHash(clientBody),
     after: answer.position,
     total: answer.total,
     seen: progress.seen + answer.count,
@@ -218,11 +221,13 @@ export async function answerTypedPage(
 ): Promise<TypedPage> {
   const cursor = readCursor(body, dataset.id, context.signingKey);
   const asOf = await resolveRequestedAsOf(context, dataset, body, cursor);
-  const work = { body, asked: body, cursor, asOf };
-  const { answer, next } = await answerPage<TypedPage['body']>(context, dataset, work, signal, (engine, snapshot, fields, request, options) => {
-    refuseJsonOnlyKeys({ facets: request.facets !== null, explain: request.explain !== undefined }, type);
-    return runPage(engine, snapshot, fields, request, pageTypes[type], options);
-  }); // prettier-ignore
+  const pageRequest = { body, clientBody: body, cursor, asOf };
+  const { answer, next } = await answerPage<TypedPage['body']>(context, dataset, pageRequest, signal,
+    (engine, snapshot, fields, request, options) => {
+      refuseJsonOnlyKeys({ facets: request.facets !== null, explain: request.explain !== undefined }, type);
+      return runPage(engine, snapshot, fields, request, pageTypes[type], options);
+    },
+  ); // prettier-ignore
   const { results, total, offset } = answer;
   return { body: results, total, offset, next, asOf };
 }
@@ -238,16 +243,16 @@ export function refuseJsonOnlyKeys(
     throw invalidError('explain', `The explanation is available in the JSON answer only, not in ${type}.`); // prettier-ignore
 }
 
-/** Returns the records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). `at` is the value of `as_of`. */
+/** Returns the records with these ids, in the order of `ids`; unknown ids are left out (contract 7.2). */
 export async function answerLookup(
   context: AppContext,
   dataset: DatasetRow,
   ids: readonly string[],
-  at: string | undefined,
+  asOfValue: string | undefined,
   signal: AbortSignal,
 ): Promise<JsonText> {
   const startedAt = performance.now();
-  const asOf = await resolveAsOf(context, dataset.id, at);
+  const asOf = await resolveAsOf(context, dataset.id, asOfValue);
   const { snapshot, fields } = await loadReadableData(context, dataset, asOf?.version);
   const wantedIds = ids.map((id) => id.trim()).filter((id) => id !== '');
   const results = await runUnlessDeleted(context, dataset, () =>
@@ -261,24 +266,22 @@ export async function answerLookup(
   );
 }
 
-/**
- * Returns the facet of a field over all records (contract 8.4); `total` is the number of distinct values, `at` the `as_of` of the request.
- */
+/** Returns the facet of a field over all records (contract 8.4); its `total` is the number of distinct values. */
 export async function computeFieldFacets(
   context: AppContext,
   dataset: DatasetRow,
   field: FieldRow,
   options: Readonly<Record<string, unknown>>,
-  at: string | undefined,
+  asOfValue: string | undefined,
   signal: AbortSignal,
 ): Promise<JsonText> {
-  const asOf = await resolveAsOf(context, dataset.id, at);
+  const asOf = await resolveAsOf(context, dataset.id, asOfValue);
   const { snapshot, fields } = await loadReadableData(context, dataset, asOf?.version);
   const { facets } = parseQuery({ facets: { [field.name]: options } }, fields);
   const [facet] = facets!;
-  const distinct = { kind: 'count', field: facet!.field } as const;
+  const countFacet = { kind: 'count', field: facet!.field } as const;
   const answer = await runUnlessDeleted(context, dataset, () =>
-    runFacets(context.queryEngine, snapshot, [facet!, distinct], { signal }),
+    runFacets(context.queryEngine, snapshot, [facet!, countFacet], { signal }),
   );
   const [counts, total] = answer.facets;
   return new JsonText(
@@ -334,9 +337,9 @@ export async function runUnlessDeleted<T>(
   try {
     return await work();
   } catch (error) {
-    const after = await context.catalog.datasets.get(dataset.id);
-    if (after === undefined) throw notFoundError(); // the dataset was deleted meanwhile
-    requireNotArchived(after);
+    const currentDataset = await context.catalog.datasets.get(dataset.id);
+    if (currentDataset === undefined) throw notFoundError(); // the dataset was deleted meanwhile
+    requireNotArchived(currentDataset);
     throw error;
   }
 }

@@ -45,9 +45,9 @@ export async function answerAnnotatedQuery(
   dataset: DatasetRow,
   body: JsonObject,
 ): Promise<JsonText> {
-  const { found, task } = await queryRecordsToAnnotate(scope, dataset, body);
+  const { queriedPage, task } = await queryRecordsToAnnotate(scope, dataset, body);
   const results = await runExpressions(scope, 'page', { ...task, separator: ',' });
-  return new JsonText(`${found.head}[${results}]${found.tail}`);
+  return new JsonText(`${queriedPage.head}[${results}]${queriedPage.tail}`);
 }
 
 /**
@@ -61,12 +61,12 @@ export async function answerAnnotatedPage(
 ): Promise<TypedPage> {
   const { facets, explain } = body;
   refuseJsonOnlyKeys({ facets: Object.keys(Object(facets ?? {})).length > 0, explain: String(explain).toLowerCase() === 'true' }, type); // prettier-ignore
-  const { found, task, settings, query, source } = await queryRecordsToAnnotate(
+  const { queriedPage, task, settings, query, source } = await queryRecordsToAnnotate(
     scope,
     dataset,
     body,
   );
-  const { total, offset, next, asOf } = found;
+  const { total, offset, next, asOf } = queriedPage;
   const typedPage = (page: Uint8Array): TypedPage => ({ body: page, total, offset, next, asOf });
   const format = pageTypes[type];
   if (format === 'json') {
@@ -95,13 +95,14 @@ async function queryRecordsToAnnotate(scope: FunctionScope, dataset: DatasetRow,
   const { target_fields: targets, annotator_params: params, ...rest } = body;
   const settings = readAnnotation(targets, params);
   const { query, task } = planAnnotation(settings, rest, fields);
-  const computedQueryAsked = computedQuery(settings, query, fields);
-  const conditions = computedQueryAsked && computedConditions(scope, dataset, computedQueryAsked);
-  const { page, run } = conditions ?? { page: query, run: runQuery };
-  const found = await queryPage(context, dataset, page, signal, run, body);
+  const requestedComputedQuery = computedQuery(settings, query, fields);
+  const conditions =
+    requestedComputedQuery && computedConditions(scope, dataset, requestedComputedQuery);
+  const { pageQuery, run } = conditions ?? { pageQuery: query, run: runQuery };
+  const queriedPage = await queryPage(context, dataset, pageQuery, signal, run, body);
   const sourceDataset = String(dataset.id);
   const source = { fields, columns: snapshot.columns };
-  return { found, settings, query, source, task: { ...task, records: found.results, sourceDataset } }; // prettier-ignore
+  return { queriedPage, settings, query, source, task: { ...task, records: queriedPage.results, sourceDataset } }; // prettier-ignore
 }
 
 /** Reads the keys of a query or an export that contain expressions. Throws a 400. */
@@ -112,11 +113,15 @@ export function readAnnotation(targets: unknown, params: unknown): AnnotationSet
   const paramsForm = new Form({ annotator_params: others });
   const settings = annotatorParams.type.read?.(paramsForm, 'annotator_params') as
     JsonObject | undefined;
-  const expressions = new Form({ pre, post });
-  const preExpression = expressions.text('pre') ?? '';
-  const postExpression = expressions.text('post') ?? '';
-  for (const one of [paramsForm, expressions])
-    form.collectErrorsOfPart('annotator_params', one, (name, messages) => `${name}: ${messages}`);
+  const expressionsForm = new Form({ pre, post });
+  const preExpression = expressionsForm.text('pre') ?? '';
+  const postExpression = expressionsForm.text('post') ?? '';
+  for (const partForm of [paramsForm, expressionsForm])
+    form.collectErrorsOfPart(
+      'annotator_params',
+      partForm,
+      (name, messages) => `${name}: ${messages}`,
+    );
   form.throwIfInvalid();
   return {
     fields,

@@ -14,8 +14,8 @@ import type { FunctionScope } from '../expressions/function-scope.js';
 
 /** How to run a query that filters, sorts or counts by fields that it computes. */
 interface ComputedConditions {
-  /** The query without its conditions, ordering and facets; the table of computed values answers those. */
-  readonly page: JsonObject;
+  /** The query without its conditions, ordering and facets, which the table of computed values answers. */
+  readonly pageQuery: JsonObject;
   readonly run: typeof runQuery;
 }
 
@@ -23,11 +23,11 @@ interface ComputedConditions {
 export function computedConditions(
   scope: FunctionScope,
   dataset: DatasetRow,
-  asked: ComputedQuery,
+  computedQuery: ComputedQuery,
 ): ComputedConditions {
   const run: typeof runQuery = (engine, snapshot, fields, request, options = {}) =>
-    answerComputed({ ...asked, fields }, { scope, dataset, engine, snapshot }, request, options.signal ?? scope.signal); // prettier-ignore
-  return { page: withoutConditions(asked.query), run };
+    answerComputed({ ...computedQuery, fields }, { scope, dataset, engine, snapshot }, request, options.signal ?? scope.signal); // prettier-ignore
+  return { pageQuery: withoutConditions(computedQuery.query), run };
 }
 
 /** The dataset version that a query reads, and the caller. */
@@ -39,59 +39,65 @@ interface QueriedData {
 }
 
 async function answerComputed(
-  asked: ComputedQuery,
+  computedQuery: ComputedQuery,
   data: QueriedData,
-  page: QueryRequest,
+  pageRequest: QueryRequest,
   signal: AbortSignal,
 ): Promise<QueryAnswer> {
   const startedAt = performance.now();
-  for (const parts of await querySeparations(asked)) {
-    const answer = await answerSeparatedQuery(asked, parts, data, page, signal);
+  for (const separation of await querySeparations(computedQuery)) {
+    const answer = await answerSeparatedQuery(computedQuery, separation, data, pageRequest, signal);
     if (answer !== undefined) return { ...answer, took: Math.round(performance.now() - startedAt) };
   }
   throw new AppError('internal', 'no part of the query answers it');
 }
 
 /**
- * Answers a query from the table of computed values, after its separation into `parts`; undefined if the part with computed fields needs
+ * Answers a query from the table of computed values, after its `separation` into parts; undefined if the part with computed fields needs
  * all records.
  */
 async function answerSeparatedQuery(
-  asked: ComputedQuery,
-  parts: SeparatedQuery,
+  computedQuery: ComputedQuery,
+  separation: SeparatedQuery,
   data: QueriedData,
-  page: QueryRequest,
+  pageRequest: QueryRequest,
   signal: AbortSignal,
 ): Promise<QueryAnswer | undefined> {
   const { scope, dataset, engine, snapshot } = data;
-  const { order, isRepeatable } = await computedOrderOf(asked, parts, snapshot.version);
+  const { order, isRepeatable } = await computedOrderOf(
+    computedQuery,
+    separation,
+    snapshot.version,
+  );
   const { caller, context } = scope;
   const request = { datasetId: dataset.id, userId: caller.user.id, order, isRepeatable };
   const { computedTables } = context.scheduler;
   return computedTables.use(request, signal, async (table, wasReady) => {
-    const parsed = await parseComputedPart(asked, parts, table.fields);
-    if (parsed === undefined) return undefined;
-    const { cursor } = page;
-    const rows = await runQuery(
+    const computedPart = await parseComputedPart(computedQuery, separation, table.fields);
+    if (computedPart === undefined) return undefined;
+    const { cursor } = pageRequest;
+    const rowAnswer = await runQuery(
       // Reads of a computed table do not count for choosing the columns that the next start loads.
       { ...engine, hot: undefined },
       table.snapshot,
-      parsed.fields,
+      computedPart.fields,
       {
-        ...parsed.request,
+        ...computedPart.request,
         fields: [[table.rowField]],
         excludeFields: [],
-        limit: page.limit,
-        offset: page.offset,
+        limit: pageRequest.limit,
+        offset: pageRequest.offset,
         ...(cursor && { cursor }),
         ...(cursor?.after && { facets: null }),
       },
       { signal },
     );
-    const found = JSON.parse(rows.results) as readonly Readonly<Record<string, number>>[];
-    const refs = found.map((record) => sourceRowOf(record[table.rowField]!));
-    const results = await recordsAt(engine, snapshot, asked.fields, page, refs, { signal });
-    const { explain, ...answer } = rows;
+    const rowRecords = JSON.parse(rowAnswer.results) as readonly Readonly<Record<string, number>>[];
+    const refs = rowRecords.map((record) => sourceRowOf(record[table.rowField]!));
+    const results = await recordsAt(engine, snapshot, computedQuery.fields, pageRequest, refs, {
+      signal,
+    });
+    const { explain, ...answer } = rowAnswer;
     if (explain === undefined) return { ...answer, results };
     const costs = {
       fields: order.fields.map(({ name }) => name),
@@ -100,22 +106,26 @@ async function answerSeparatedQuery(
       ms: Math.round(table.ms),
       is_cached: wasReady,
     };
-    const { stored: early, computed: late } = parts.positions;
-    const conditions = await explainComputed(parts.stored, asked.fields, data, signal);
-    const first = explanationAt(conditions, early);
-    const second = { ...costs, explain: explanationAt(explain, late) };
-    return { ...answer, results, explain: JSON.stringify({ ...first, computed: second }) };
+    const { stored: storedPositions, computed: computedPositions } = separation.positions;
+    const conditions = await explainComputed(separation.stored, computedQuery.fields, data, signal);
+    const storedExplanation = explanationAt(conditions, storedPositions);
+    const computedExplanation = { ...costs, explain: explanationAt(explain, computedPositions) };
+    return {
+      ...answer,
+      results,
+      explain: JSON.stringify({ ...storedExplanation, computed: computedExplanation }),
+    };
   });
 }
 
 /** Returns the explanation of the query that finds the records for which fields are computed. */
 async function explainComputed(
-  stored: JsonObject,
+  storedQuery: JsonObject,
   fields: readonly DatasetField[],
   { engine, snapshot }: QueriedData,
   signal: AbortSignal,
 ): Promise<string> {
-  const query = { ...stored, explain: true, limit: 0 };
+  const query = { ...storedQuery, explain: true, limit: 0 };
   const request = parseQuery(query, fields, await loadGenesForQuery(query));
   return (await runQuery(engine, snapshot, fields, request, { signal })).explain!;
 }

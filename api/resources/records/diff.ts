@@ -125,23 +125,23 @@ export async function answerDiff(
       removed: changes.removed.length,
     };
     const total = counts.added + counts.changed + counts.removed;
-    const end = Math.min(seen + limit, total);
-    const next = end < total ? signState({ ...state, seen: end }, 'diff', context.signingKey) : null; // prettier-ignore
+    const pageEnd = Math.min(seen + limit, total);
+    const next = pageEnd < total ? signState({ ...state, seen: pageEnd }, 'diff', context.signingKey) : null; // prettier-ignore
     const head = `${JSON.stringify({ from, to, counts }).slice(0, -1)},"results":[`;
     const tail = `],"cursor":${JSON.stringify(next)}}`;
     const pieces = readDifferencePage(context.queryEngine, versions, changes, seen, limit, options);
-    if (end - seen <= maxRecordsPerPiece) {
+    if (pageEnd - seen <= maxRecordsPerPiece) {
       let results = '';
       for await (const piece of pieces) results += piece;
       return new JsonText(head + results + tail);
     }
     // The first part of the results is read before the answer begins, so that an error while reading it still gets an answer with its
     // status.
-    const first = await pieces.next();
+    const firstPiece = await pieces.next();
     signal.addEventListener('abort', () => void pieces.return(undefined), { once: true });
     return new ByteStream(
       (async function* () {
-        yield Buffer.from(head + String(first.value));
+        yield Buffer.from(head + String(firstPiece.value));
         for await (const piece of pieces) yield Buffer.from(piece);
         if (signal.aborted) throw clientLeftError();
         yield Buffer.from(tail);
@@ -157,10 +157,14 @@ async function loadComparedVersions(
 ): Promise<ComparedVersions> {
   const earlierData = await loadReadableData(context, dataset, from.version);
   const laterData = await loadReadableData(context, dataset, to.version);
-  const [earlier, later] = [earlierData.snapshot, laterData.snapshot];
+  const [earlierSnapshot, laterSnapshot] = [earlierData.snapshot, laterData.snapshot];
   // A merge makes a version that the catalogue names only afterwards: until then, the snapshot is that of the version before the merge.
-  const difference = await context.store.difference(dataset.id, earlier.version, later.version);
-  return { from: earlier, to: later, fields: laterData.fields, difference };
+  const difference = await context.store.difference(
+    dataset.id,
+    earlierSnapshot.version,
+    laterSnapshot.version,
+  );
+  return { from: earlierSnapshot, to: laterSnapshot, fields: laterData.fields, difference };
 }
 
 function readLimit(query: QueryParams): number {
@@ -219,8 +223,8 @@ async function readNewestVersion(
   { catalog }: AppContext,
   { id, logVersion }: DatasetRow,
 ): Promise<AsOf> {
-  const last = await catalog.commits.lastBefore(id, logVersion + 1);
-  return { commit_id: last?.id ?? null, version: logVersion };
+  const lastCommit = await catalog.commits.lastBefore(id, logVersion + 1);
+  return { commit_id: lastCommit?.id ?? null, version: logVersion };
 }
 
 /** Returns the version before the commit of `to`; -1 if `to` has no commit, because it then precedes the first commit. */
@@ -231,6 +235,6 @@ async function readVersionBefore(
 ): Promise<AsOf> {
   const commit = to.commit_id === null ? undefined : await catalog.commits.version(to.commit_id);
   if (commit === undefined) return { commit_id: null, version: -1 };
-  const before = await catalog.commits.lastBefore(id, commit.logVersion);
-  return { commit_id: before?.id ?? null, version: commit.logVersion - 1 };
+  const previousCommit = await catalog.commits.lastBefore(id, commit.logVersion);
+  return { commit_id: previousCommit?.id ?? null, version: commit.logVersion - 1 };
 }

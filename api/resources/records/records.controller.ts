@@ -66,7 +66,7 @@ function pageHeaders({ total, offset, next, asOf }: TypedPage): readonly [string
 export class RecordsController {
   constructor(
     private readonly context: AppContext,
-    private readonly keys: KnownKeys,
+    private readonly knownKeys: KnownKeys,
   ) {}
 
   @Operation(recordOperations.query)
@@ -103,8 +103,8 @@ export class RecordsController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<JsonText> {
-    const check = (query: unknown, index: number): void => {
-      const ignoredKeys = this.keys.checkPart(batchItem, query, request);
+    const checkKeys = (query: unknown, index: number): void => {
+      const ignoredKeys = this.knownKeys.checkPart(batchItem, query, request);
       const ignoredPaths = ignoredKeys.map((key) => `queries[${index}].${key}`);
       reportIgnoredKeys(this.context, request, reply, ignoredPaths);
     };
@@ -112,7 +112,7 @@ export class RecordsController {
       this.context,
       caller,
       body,
-      check,
+      checkKeys,
       connectionClosedSignal(request, reply),
     );
   }

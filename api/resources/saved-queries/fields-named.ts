@@ -34,9 +34,9 @@ function fieldNamesInFilters(
       fieldNamesInOperator(operator, operand, isField),
     );
   if (!Array.isArray(value)) return [];
-  const [first] = value as readonly unknown[];
-  return value.length === 2 && typeof first === 'string'
-    ? [splitKey(first, isField).name]
+  const [firstMember] = value as readonly unknown[];
+  return value.length === 2 && typeof firstMember === 'string'
+    ? [splitKey(firstMember, isField).name]
     : value.flatMap((one) => fieldNamesInFilters(one, isField));
 }
 
@@ -48,10 +48,10 @@ function fieldNamesInOperator(
 ): readonly string[] {
   if (operator.toLowerCase() !== 'any' || !isObject(operand))
     return fieldNamesInFilters(operand, isField);
-  const list = String(operand['path']);
-  const fullName = (name: string): string => `${list}.${name}`;
+  const listPath = String(operand['path']);
+  const fullName = (name: string): string => `${listPath}.${name}`;
   const names = fieldNamesInFilters(operand['filters'], (name) => isField(fullName(name)));
-  return names.length === 0 ? [list] : names.map(fullName);
+  return names.length === 0 ? [listPath] : names.map(fullName);
 }
 
 function fieldNamesInFacets(value: unknown): readonly string[] {

@@ -54,17 +54,17 @@ export const SavedQueriesController = crudController<
     if (datasetParam === undefined) return savedQueries.list(savedQueryFilter(query, caller), page);
     // The database does not know which fields a query names, so the whole list, which is short, is filtered here.
     const { rows } = await savedQueries.list(savedQueryFilter(query, caller), unlimitedPage);
-    const fitting = await findQueriesWithFieldsOf(context, caller, rows, datasetParam);
+    const fittingQueries = await findQueriesWithFieldsOf(context, caller, rows, datasetParam);
     return {
-      rows: fitting.slice(page.offset, page.offset + page.limit),
-      total: fitting.length,
+      rows: fittingQueries.slice(page.offset, page.offset + page.limit),
+      total: fittingQueries.length,
     };
   },
   contexts: (context, request, rows) => {
     const presenter = presenterFor(context, request);
     return Promise.all(
       rows.map(async ({ userId }) => ({
-        user: await presenter.user(userId),
+        user: await presenter.loadUser(userId),
         origin: request.origin,
       })),
     );
@@ -127,10 +127,10 @@ async function findQueriesWithFieldsOf(
   context: AppContext,
   caller: Caller,
   rows: readonly SavedQueryRow[],
-  named: string,
+  idOrPath: string,
 ): Promise<readonly SavedQueryRow[]> {
   try {
-    const dataset = await findDatasetByIdOrPath(context, caller, named);
+    const dataset = await findDatasetByIdOrPath(context, caller, idOrPath);
     const fields = await context.catalog.fields.all(dataset.id);
     const names = new Set(['_id', '_commit', ...fields.map(({ name }) => name)]);
     const isField = (name: string): boolean => names.has(name);

@@ -57,15 +57,15 @@ async function searchDataset(
     fields.map((name) => [name, { facet_type: 'terms', limit: 0 }]),
   );
   const subjects = new Set<string>();
-  let found = 0;
+  let foundCount = 0;
   for (const [i, entity] of entities.entries()) {
     const answer = await searchEntity(context, dataset, entity, facets, signal);
-    if (answer.total > 0) found += 1;
+    if (answer.total > 0) foundCount += 1;
     for (const subject of answer.subjects) subjects.add(subject);
-    const isDecided = entitiesMatch === 'all' ? found <= i : found > 0 && !wantsSubjects;
+    const isDecided = entitiesMatch === 'all' ? foundCount <= i : foundCount > 0 && !wantsSubjects;
     if (isDecided) break;
   }
-  const isFound = entitiesMatch === 'all' ? found === entities.length : found > 0;
+  const isFound = entitiesMatch === 'all' ? foundCount === entities.length : foundCount > 0;
   return { datasetId: dataset.id, isFound, subjects: isFound ? [...subjects] : [] };
 }
 

@@ -22,6 +22,6 @@ export async function readSearchFilter(
 ): Promise<SearchFilter> {
   if (query === undefined) return {};
   if (!isQueryString(query)) return { query };
-  const found = await searchIds(catalog.search, viewerOf(caller), parseSearch({ query }));
-  return { among: found[kind] };
+  const searchedIds = await searchIds(catalog.search, viewerOf(caller), parseSearch({ query }));
+  return { among: searchedIds[kind] };
 }

@@ -20,15 +20,15 @@ export async function answerSearch(
   body: unknown,
   signal: AbortSignal,
 ): Promise<object> {
-  const askedSearch = parseSearch(body, await loadGenesForQuery(body));
+  const requestedSearch = parseSearch(body, await loadGenesForQuery(body));
   const datasetsWithEntities =
-    askedSearch.entities.length > 0
-      ? await withEntities(context, caller, askedSearch, signal)
+    requestedSearch.entities.length > 0
+      ? await findDatasetsWithEntities(context, caller, requestedSearch, signal)
       : null;
   const request =
     datasetsWithEntities === null
-      ? askedSearch
-      : restrictToDatasets(askedSearch, [...datasetsWithEntities.keys()]);
+      ? requestedSearch
+      : restrictToDatasets(requestedSearch, [...datasetsWithEntities.keys()]);
   const answer = await searchCatalog(context.catalog.search, viewerOf(caller), request, { signal });
   const subjects = [...(datasetsWithEntities?.values() ?? [])].flat();
   return {
@@ -46,8 +46,9 @@ export async function answerSearch(
       })),
     }),
     ...(datasetsWithEntities !== null &&
-      askedSearch.includeSubjects !== 'none' && {
-        subjects: askedSearch.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
+      requestedSearch.includeSubjects !== 'none' && {
+        subjects:
+          requestedSearch.includeSubjects === 'all' ? subjects : subjects.slice(0, maxSubjects),
       }),
     subjects_count: subjects.length,
   };
@@ -60,26 +61,28 @@ const maxSubjects = 1_000;
  * Returns the datasets whose records have the entities of a search, with the subjects in each. Only datasets with a global beacon that
  * satisfy the other conditions of the search are asked.
  */
-async function withEntities(
+async function findDatasetsWithEntities(
   context: AppContext,
   caller: Caller,
   request: SearchRequest,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<number, readonly object[]>> {
-  const { globalBeacons, search: table } = context.catalog;
-  const enabled = await globalBeacons.all();
+  const { globalBeacons, search: searchTable } = context.catalog;
+  const enabledDatasetIds = await globalBeacons.all();
   const wholeRequest = {
-    ...restrictToDatasets(request, enabled),
-    limit: enabled.length,
+    ...restrictToDatasets(request, enabledDatasetIds),
+    limit: enabledDatasetIds.length,
     offset: 0,
     ordering: [],
     scores: [],
     facets: null,
   };
-  const { documents } = await searchCatalog(table, viewerOf(caller), wholeRequest, { signal });
-  const paths = new Map(documents.map((one) => [one.object!.id, fullPathOf(one)]));
+  const { documents } = await searchCatalog(searchTable, viewerOf(caller), wholeRequest, {
+    signal,
+  });
+  const pathByDatasetId = new Map(documents.map((one) => [one.object!.id, fullPathOf(one)]));
   const answers = await runWithinTimeLimit({ signal }, (abort) =>
-    searchDatasets(context, caller, [...paths.keys()], request, abort),
+    searchDatasets(context, caller, [...pathByDatasetId.keys()], request, abort),
   );
   return new Map(
     answers
@@ -90,7 +93,7 @@ async function withEntities(
           subject,
           access: true,
           dataset_id: datasetId,
-          dataset_path: paths.get(datasetId),
+          dataset_path: pathByDatasetId.get(datasetId),
         })),
       ]),
   );
@@ -102,9 +105,9 @@ function fullPathOf(document: SearchDocument): unknown {
 
 /** Returns a document with the requested fields only. */
 function documentView(document: SearchDocument, { fields, excludeFields }: SearchRequest): object {
-  const names = fields ? fields.map(([name]) => name!) : [...documentFieldByName.keys()];
-  const excluded = new Set(excludeFields.map(([name]) => name!));
-  const shownNames = names.filter((name) => !excluded.has(name));
+  const requestedNames = fields ? fields.map(([name]) => name!) : [...documentFieldByName.keys()];
+  const excludedNames = new Set(excludeFields.map(([name]) => name!));
+  const shownNames = requestedNames.filter((name) => !excludedNames.has(name));
   return Object.fromEntries(
     shownNames.map((name) => {
       const field = documentFieldByName.get(name)!;

@@ -88,8 +88,8 @@ export class MonitoringController {
     const problems: string[] = [];
     await catalog.isIssued(0).catch(() => problems.push('the catalogue does not answer'));
     if (scheduler.status().workerPid === null) problems.push('the worker process does not run');
-    const free = await readFreeBytes(data.root).catch(() => 0);
-    if (free < budgets.diskReserveBytes) problems.push('the disk of the data folder is full');
+    const freeBytes = await readFreeBytes(data.root).catch(() => 0);
+    if (freeBytes < budgets.diskReserveBytes) problems.push('the disk of the data folder is full');
     if (problems.length > 0) reply.code(503);
     return { status: problems.length > 0 ? 'not ready' : 'ready', problems };
   }

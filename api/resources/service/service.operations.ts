@@ -42,7 +42,7 @@ const openapiSchema = answerSchema(
 
 export const serviceSchemas = [errorSchema, detailSchema, healthSchema, openapiSchema];
 
-const get = 'GET' as const;
+const getMethod = 'GET' as const;
 
 /** The operations at the root of the server. */
 export const rootOperations = declareOperations('root', 'Service', {
@@ -53,7 +53,7 @@ export const rootOperations = declareOperations('root', 'Service', {
     answer: emptyAnswer('The server runs.'),
   },
   get: {
-    method: get,
+    method: getMethod,
     paths: ['/'],
     summary:
       'Confirms that the credentials are valid; a browser gets a page that says what this is.',
@@ -64,31 +64,31 @@ export const rootOperations = declareOperations('root', 'Service', {
 /** The operations that describe the service. */
 export const serviceOperations = declareOperations('', 'Service', {
   health: {
-    method: get,
+    method: getMethod,
     paths: ['/health'],
     summary: 'Reports whether the server can work.',
     answer: healthSchema,
   },
   openapi: {
-    method: get,
+    method: getMethod,
     paths: ['/openapi.json'],
     summary: 'Returns this description, OpenAPI 3.1.',
     answer: openapiSchema,
   },
   docs: {
-    method: get,
+    method: getMethod,
     paths: ['/docs'],
     summary: 'A page that documents every operation and can send requests.',
     answer: pageAnswer('The page.', 'Strandlake API'),
   },
   join: {
-    method: get,
+    method: getMethod,
     paths: ['/join'],
     summary: 'The page that the link of an invitation leads to.',
     answer: pageAnswer('The page.', 'Join Strandlake'),
   },
   swagger: {
-    method: get,
+    method: getMethod,
     paths: ['/swagger'],
     summary: 'Redirects to /docs.',
     answer: emptyAnswer('The header `Location` has the address of that page.'),

@@ -57,7 +57,7 @@ export interface DatasetValues {
 }
 
 type DatasetResourceField = ResourceField<DatasetRow, DatasetContext>;
-const shownFromObject = (
+const showFromObject = (
   read: (object: ObjectRow) => unknown,
 ): Pick<DatasetResourceField, 'show'> => ({
   show: (_, { object }) => read(object),
@@ -84,7 +84,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
     id: { type: id, example: 4812 },
     url: addressField(''),
     name: {
-      ...shownFromObject(({ filename }) => filename),
+      ...showFromObject(({ filename }) => filename),
       // In an update, null leaves the name unchanged.
       type: withReader(text, (form, key) =>
         form.raw(key) === undefined ? undefined : readCheckedName(form, key, checkFilename),
@@ -104,7 +104,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       ...descriptionField,
       type: withReader(text, (form, key) => form.nullableText(key)),
       description: 'Empty without one; null in a request removes it.',
-      ...shownFromObject(({ description }) => description ?? ''),
+      ...showFromObject(({ description }) => description ?? ''),
     },
     documents_count: { type: integer, description: 'Number of records.', example: 1204 },
     account_id: { type: id, example: 1, show: (_, { account }) => account.id },
@@ -122,13 +122,13 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       example: 'Cardiomyopathy families',
       show: (_, { vault }) => vault.name,
     },
-    vault_object_id: { type: id, example: 4812, ...shownFromObject((object) => object.id) },
+    vault_object_id: { type: id, example: 4812, ...showFromObject((object) => object.id) },
     vault_object_filename: {
       type: text,
       example: 'variants',
-      ...shownFromObject(({ filename }) => filename),
+      ...showFromObject(({ filename }) => filename),
     },
-    vault_object_path: { type: text, example: '/variants', ...shownFromObject(({ path }) => path) },
+    vault_object_path: { type: text, example: '/variants', ...showFromObject(({ path }) => path) },
     vault_parent_object_id: {
       type: withReader(nullable(id), (form, key) =>
         form.raw(key) === undefined || form.raw(key) === ''
@@ -140,7 +140,7 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       example: null,
       create: 'optional',
       update: true,
-      ...shownFromObject(({ parentId }) => parentId),
+      ...showFromObject(({ parentId }) => parentId),
     },
     capacity: { ...capacityField, create: 'optional', update: true, lookup: 'update' },
     storage_class: { type: storageClass, example: 'Standard', create: 'optional', update: true },
@@ -164,10 +164,10 @@ export const dataset = declareResource<DatasetRow, DatasetContext, DatasetValues
       show: ({ genomeBuilds }) => genomeBuilds.length > 0,
     },
     genome_builds: { type: strings, example: ['GRCh38'] },
-    metadata: { ...metadataField, ...shownFromObject(({ metadata }) => metadata) },
-    tags: { ...tagsField, ...shownFromObject(({ tags }) => tags) },
+    metadata: { ...metadataField, ...showFromObject(({ metadata }) => metadata) },
+    tags: { ...tagsField, ...showFromObject(({ tags }) => tags) },
     user: ownerFields.user,
-    user_id: { type: id, example: 3, ...shownFromObject(({ userId }) => userId) },
+    user_id: { type: id, example: 3, ...showFromObject(({ userId }) => userId) },
     ...timestampFields,
     data_url: addressField('/data'),
     fields_url: addressField('/fields'),

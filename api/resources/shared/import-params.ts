@@ -55,7 +55,7 @@ const sampleRate: ValueType = {
 const detectedEntityTypes = withReader(strings, (form, key) => {
   const types = form.textList(key);
   for (const type of types ?? []) {
-    if (entityTypes.some((known) => known === type)) continue;
+    if (entityTypes.some((entityType) => entityType === type)) continue;
     const quotedType = JSON.stringify(type.slice(0, 100));
     form.fail(key, `${quotedType} is no entity type; use ${entityTypes.join(', ')}.`);
   }

@@ -37,8 +37,8 @@ export async function readTemplate(
 /** Returns the fields of the template that the request does not define, followed by those of the request. */
 export function withTemplateFields(
   template: TemplateRow | undefined,
-  given: readonly JsonObject[],
+  requestFields: readonly JsonObject[],
 ): readonly JsonObject[] {
-  const names = new Set(given.map(({ name }) => name));
-  return [...(template?.fields ?? []).filter(({ name }) => !names.has(name)), ...given];
+  const names = new Set(requestFields.map(({ name }) => name));
+  return [...(template?.fields ?? []).filter(({ name }) => !names.has(name)), ...requestFields];
 }

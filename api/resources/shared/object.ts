@@ -97,7 +97,7 @@ const parentIdType = withReader(nullable(id), (form, key) => {
 });
 
 const isDataset = ({ objectType }: ObjectRow): boolean => objectType === 'dataset';
-const documentsCount = (row: ObjectRow, { dataset }: ObjectSummaryContext): number | null =>
+const documentsCountOf = (row: ObjectRow, { dataset }: ObjectSummaryContext): number | null =>
   dataset?.documentsCount ?? row.documentsCount;
 const optionalOnCreate = { create: 'optional' } as const;
 
@@ -153,7 +153,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
     description:
       'Number of records of a dataset; of an uploaded file, once a query of the file or an import has counted them.',
     example: null,
-    show: documentsCount,
+    show: documentsCountOf,
   },
   dataset_id: {
     type: nullable(id),
@@ -163,7 +163,7 @@ const summaryFields: Readonly<Record<string, ResourceField<ObjectRow, ObjectSumm
   dataset_documents_count: {
     type: nullable(integer),
     example: null,
-    show: (row, context) => (isDataset(row) ? documentsCount(row, context) : null),
+    show: (row, context) => (isDataset(row) ? documentsCountOf(row, context) : null),
   },
   dataset_description: {
     type: nullableText,

@@ -40,17 +40,17 @@ export class Presenter {
     readonly origin: string,
   ) {}
 
-  user(id: number): Promise<UserRow | undefined> {
+  loadUser(id: number): Promise<UserRow | undefined> {
     return readOnce(this.#users, id, () => this.tables.users.get(id));
   }
 
-  async account(id: number): Promise<AccountRow> {
+  async loadAccount(id: number): Promise<AccountRow> {
     const row = await readOnce(this.#accounts, id, () => this.tables.accounts.get(id));
     if (!row) throw new Error(`account ${id} is missing`);
     return row;
   }
 
-  async vault(id: number): Promise<VaultRow> {
+  async loadVault(id: number): Promise<VaultRow> {
     const row = await readOnce(this.#vaults, id, () => this.tables.vaults.get(id));
     if (!row) throw notFoundError(); // the row was deleted meanwhile
     return row;
@@ -68,8 +68,8 @@ export class Presenter {
       rows.map(async (row) => {
         const count = counts.get(row.id);
         return {
-          account: await this.account(row.accountId),
-          user: await this.user(row.userId),
+          account: await this.loadAccount(row.accountId),
+          user: await this.loadUser(row.userId),
           permission: isDeleted ? null : (permissions.get(row.id) ?? null),
           hasChildren: (count?.children ?? 0) > 0,
           hasFolderChildren: (count?.folders ?? 0) > 0,
@@ -84,28 +84,28 @@ export class Presenter {
     rows: readonly ObjectRow[],
     extra: Pick<ObjectContext, 'uploadUrl' | 'multipart' | 'isDeleted'> = {},
   ): Promise<readonly object[]> {
-    const folders = rows.filter((row) => row.objectType === 'folder').map((row) => row.id);
-    const counts = await this.tables.objects.counts(folders);
-    const datasets = rows.filter((row) => row.objectType === 'dataset').map((row) => row.id);
-    const files = rows.filter((row) => row.objectType === 'file').map((row) => row.id);
-    const versions = await this.tables.fileVersions.counts(files);
-    const beacons = await this.tables.globalBeacons.of(datasets);
-    const inherited = await this.#inheritedMetadata(rows);
+    const folderIds = rows.filter((row) => row.objectType === 'folder').map((row) => row.id);
+    const childCounts = await this.tables.objects.counts(folderIds);
+    const datasetIds = rows.filter((row) => row.objectType === 'dataset').map((row) => row.id);
+    const fileIds = rows.filter((row) => row.objectType === 'file').map((row) => row.id);
+    const versionCounts = await this.tables.fileVersions.counts(fileIds);
+    const beacons = await this.tables.globalBeacons.of(datasetIds);
+    const inheritedMetadata = await this.#readInheritedMetadata(rows);
     return Promise.all(
       rows.map(async (row, i) => {
-        const count = counts.get(row.id);
+        const count = childCounts.get(row.id);
         return object.view(row, {
           ...extra,
-          ...(await this.#surroundings(row)),
-          user: await this.user(row.userId),
+          ...(await this.#loadSummaryContext(row)),
+          user: await this.loadUser(row.userId),
           numChildren: count?.children ?? 0,
           numDescendants: count?.descendants ?? 0,
           hasFolderChildren: (count?.folders ?? 0) > 0,
-          numVersions: versions.get(row.id) ?? 0,
+          numVersions: versionCounts.get(row.id) ?? 0,
           target:
             row.target && (await targetView(this.tables, this.caller, this.origin, row.target)),
           globalBeacon: beacons.get(row.id),
-          inheritedMetadata: inherited[i]!,
+          inheritedMetadata: inheritedMetadata[i]!,
           isTransformable: row.objectType === 'file' && canImport(row.filename),
         });
       }),
@@ -122,17 +122,17 @@ export class Presenter {
   /** Returns the view of an object inside another resource; null if the object no longer exists. */
   async objectSummaryView(id: number | null): Promise<object | null> {
     const row = id === null ? undefined : await this.tables.objects.get(id);
-    return row ? objectSummary.view(row, await this.#surroundings(row)) : null;
+    return row ? objectSummary.view(row, await this.#loadSummaryContext(row)) : null;
   }
 
   /** Returns the view of an object's vault inside another resource; null if the object no longer exists. */
   async vaultSummaryView(objectId: number | null): Promise<object | null> {
     const row = objectId === null ? undefined : await this.tables.objects.get(objectId);
     if (!row) return null;
-    const vault = await this.vault(row.vaultId);
+    const vault = await this.loadVault(row.vaultId);
     const permissions = await this.tables.vaults.permissions(viewerOf(this.caller), [vault.id]);
     return vaultSummary.view(vault, {
-      account: await this.account(vault.accountId),
+      account: await this.loadAccount(vault.accountId),
       permission: permissions.get(vault.id) ?? null,
       origin: this.origin,
     });
@@ -144,46 +144,49 @@ export class Presenter {
 
   /** Returns the data that the view of a dataset shows and its row does not have. */
   async loadDatasetContext(row: DatasetRow, ownObject?: ObjectRow): Promise<DatasetContext> {
-    const found = ownObject ?? (await this.tables.objects.get(row.id));
-    if (!found) throw notFoundError(); // the object was deleted meanwhile
-    const { vault, account, origin } = await this.#surroundings(found);
+    const objectRow = ownObject ?? (await this.tables.objects.get(row.id));
+    if (!objectRow) throw notFoundError(); // the object was deleted meanwhile
+    const { vault, account, origin } = await this.#loadSummaryContext(objectRow);
     const fields = await this.tables.fields.all(row.id);
     const entityTypes = [...new Set(fields.flatMap((field) => field.entityType ?? []))];
-    const user = await this.user(found.userId);
-    return { object: found, vault, account, user, entityTypes, origin };
+    const user = await this.loadUser(objectRow.userId);
+    return { object: objectRow, vault, account, user, entityTypes, origin };
   }
 
   /** Returns the metadata that each object inherits, in the order of `rows`. It is read once for all objects of a folder. */
-  async #inheritedMetadata(rows: readonly ObjectRow[]): Promise<readonly JsonObject[]> {
+  async #readInheritedMetadata(rows: readonly ObjectRow[]): Promise<readonly JsonObject[]> {
     const parsedMetadata = new Map<
       string,
       { readonly metadata: JsonObject; readonly bytes: number }
     >();
-    const all: JsonObject[] = [];
+    const metadataOfRows: JsonObject[] = [];
     let bytes = 0;
     for (const { vaultId, ancestorIds } of rows) {
       const key = `${vaultId} ${ancestorIds.at(-1) ?? 0}`;
-      let found = parsedMetadata.get(key);
-      if (found === undefined) {
-        const metadata = { ...(await this.vault(vaultId)).metadata };
+      let folderMetadata = parsedMetadata.get(key);
+      if (folderMetadata === undefined) {
+        const metadata = { ...(await this.loadVault(vaultId)).metadata };
         for (const id of ancestorIds)
           Object.assign(metadata, (await this.tables.objects.get(id))?.metadata);
-        parsedMetadata.set(key, (found = { metadata, bytes: stringifyJson(metadata).length }));
+        parsedMetadata.set(
+          key,
+          (folderMetadata = { metadata, bytes: stringifyJson(metadata).length }),
+        );
       }
-      bytes += found.bytes;
+      bytes += folderMetadata.bytes;
       if (bytes > budgets.jsonBodyBytes)
         throw new AppError('budget', `The objects inherit more metadata than the ${byteSizeText(budgets.jsonBodyBytes)} that an answer may have: lower the limit.`); // prettier-ignore
-      all.push(found.metadata);
+      metadataOfRows.push(folderMetadata.metadata);
     }
-    return all;
+    return metadataOfRows;
   }
 
-  async #surroundings(row: ObjectRow): Promise<ObjectSummaryContext> {
-    const vault = await this.vault(row.vaultId);
+  async #loadSummaryContext(row: ObjectRow): Promise<ObjectSummaryContext> {
+    const vault = await this.loadVault(row.vaultId);
     const isDataset = row.objectType === 'dataset';
     return {
       vault,
-      account: await this.account(vault.accountId),
+      account: await this.loadAccount(vault.accountId),
       origin: this.origin,
       dataset: isDataset ? await this.tables.datasets.get(row.id) : undefined,
     };
@@ -195,7 +198,7 @@ function readOnce<T>(
   id: number,
   read: () => Promise<T>,
 ): Promise<T> {
-  const found = cache.get(id) ?? read();
-  cache.set(id, found);
-  return found;
+  const promise = cache.get(id) ?? read();
+  cache.set(id, promise);
+  return promise;
 }

@@ -120,30 +120,36 @@ export async function followShortcuts(
   filter: ObjectFilter,
 ): Promise<ObjectFilter> {
   const path = filter.fullPath === undefined ? undefined : parseFullPath(filter.fullPath);
-  const vault = path && (await requireReadableVault(tables, caller, path));
+  const vault = path && (await findReadableVault(tables, caller, path));
   if (path === undefined || vault === undefined) return filter;
-  let at: { readonly vaultId: number; readonly path: string } = { vaultId: vault.id, path: '' };
+  let location: { readonly vaultId: number; readonly path: string } = {
+    vaultId: vault.id,
+    path: '',
+  };
   let namesLeft = [...pathSegments(path.path)];
-  for (let followed = 0; namesLeft.length > 0;) {
+  for (let followedCount = 0; namesLeft.length > 0;) {
     const [name, ...rest] = namesLeft;
-    const object = await tables.objects.byPath(at.vaultId, `${at.path}/${name}`);
+    const object = await tables.objects.byPath(location.vaultId, `${location.path}/${name}`);
     if (object === undefined) return filter;
-    at = object;
+    location = object;
     namesLeft = rest;
     if (object.target === null || object.target.objectType === 'url') continue;
-    if (++followed > maxShortcuts) return filter;
+    if (++followedCount > maxShortcuts) return filter;
     const { objectType, id } = object.target;
     const target = await findReadableTarget(tables, caller, objectType, id);
     if (target === undefined) return filter;
-    at = 'objectType' in target ? target : { vaultId: target.id, path: '' };
+    location = 'objectType' in target ? target : { vaultId: target.id, path: '' };
   }
-  const found = await tables.objects.byPath(at.vaultId, at.path);
-  if (found === undefined) return filter;
+  const targetObject = await tables.objects.byPath(location.vaultId, location.path);
+  if (targetObject === undefined) return filter;
   const { fullPath: _, ...others } = filter;
-  return { ...others, ids: [...(filter.ids ?? [found.id])].filter((id) => id === found.id) };
+  return {
+    ...others,
+    ids: [...(filter.ids ?? [targetObject.id])].filter((id) => id === targetObject.id),
+  };
 }
 
-async function requireReadableVault(
+async function findReadableVault(
   tables: Tables,
   caller: Caller,
   path: FullPath,

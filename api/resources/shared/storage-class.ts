@@ -36,10 +36,10 @@ export async function setStorageClass(
   if (storageClass === undefined) return;
   const dataset = await tx.datasets.get(datasetId);
   if (dataset === undefined || dataset.storageClass === storageClass) return;
-  const open = (await tx.tasks.openTask('snapshot', datasetId)) ?? (await tx.tasks.openTask('restore', datasetId)); // prettier-ignore
-  if (open !== undefined) {
-    const verb = open.kind === 'snapshot' ? 'archived' : 'restored';
-    const message = `The dataset is being ${verb}: wait for task ${open.id}, or cancel it.`;
+  const openTask = (await tx.tasks.openTask('snapshot', datasetId)) ?? (await tx.tasks.openTask('restore', datasetId)); // prettier-ignore
+  if (openTask !== undefined) {
+    const verb = openTask.kind === 'snapshot' ? 'archived' : 'restored';
+    const message = `The dataset is being ${verb}: wait for task ${openTask.id}, or cancel it.`;
     throw invalidError('storage_class', message);
   }
   const { user, account } = caller;

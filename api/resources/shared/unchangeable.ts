@@ -6,13 +6,18 @@ import { isObject, type Form } from '../../http/form.js';
  * Notes a mistake if a request gives a new value to a key that cannot change. Clients send whole resources back (contract 1.5), so these
  * count as no change: the present value, also as text; an object with some of its members; and an empty value.
  */
-export function refuseChange(form: Form, key: string, present: unknown, message: string): void {
+export function refuseChange(
+  form: Form,
+  key: string,
+  presentValue: unknown,
+  message: string,
+): void {
   const value = form.raw(key);
-  if (value === undefined || value === '' || value === present) return;
+  if (value === undefined || value === '' || value === presentValue) return;
   const isSame =
     typeof value === 'object' && value !== null
-      ? isEmpty(value) || isContained(value, present)
-      : String(value as string) === String(present);
+      ? isEmpty(value) || isContained(value, presentValue)
+      : String(value as string) === String(presentValue);
   if (!isSame) form.fail(key, message);
 }
 
@@ -21,9 +26,10 @@ function isEmpty(value: object): boolean {
 }
 
 /** Returns whether the value equals the present list, or is an object whose members all have their present value. */
-function isContained(value: object, present: unknown): boolean {
-  const changedValue = isObject(value) && isObject(present) ? { ...present, ...value } : value;
-  return isDeepStrictEqual(toJsonValue(changedValue), toJsonValue(present));
+function isContained(value: object, presentValue: unknown): boolean {
+  const mergedValue =
+    isObject(value) && isObject(presentValue) ? { ...presentValue, ...value } : value;
+  return isDeepStrictEqual(toJsonValue(mergedValue), toJsonValue(presentValue));
 }
 
 function toJsonValue(value: unknown): unknown {

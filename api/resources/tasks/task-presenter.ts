@@ -11,23 +11,27 @@ import { task, taskTypeByKind } from './task.js';
 /** Makes the views of tasks, with the jobs that they run. There is one per request. */
 export class TaskPresenter extends JobPresenter {
   /** For each kind of job, reads the job of a task and returns its view. */
-  readonly #views: Readonly<Record<JobResourceKind, (id: number) => Promise<object | null>>> = {
-    import: async (id) => viewOf(await this.tables.imports.get(id), (row) => importView(this, row)),
-    export: async (id) => viewOf(await this.tables.exports.get(id), (row) => exportView(this, row)),
-    migration: async (id) =>
-      viewOf(await this.tables.datasetMigrations.get(id), (row) => migrationView(this, row)),
-    commit: async (id) => viewOf(await this.tables.commits.get(id), (row) => commitView(this, row)),
-    snapshot: async (id) =>
-      viewOf(await this.tables.snapshots.get(id), async (row) =>
-        snapshotTask.view(row, await this.jobContext(row)),
-      ),
-    restore: async (id) =>
-      viewOf(await this.tables.restores.get(id), async (row) =>
-        restoreTask.view(row, await this.jobContext(row)),
-      ),
-    copy: async (id) =>
-      viewOf(await this.tables.objectCopies.get(id), (row) => objectCopyView(this, row)),
-  };
+  readonly #viewReaders: Readonly<Record<JobResourceKind, (id: number) => Promise<object | null>>> =
+    {
+      import: async (id) =>
+        viewOf(await this.tables.imports.get(id), (row) => importView(this, row)),
+      export: async (id) =>
+        viewOf(await this.tables.exports.get(id), (row) => exportView(this, row)),
+      migration: async (id) =>
+        viewOf(await this.tables.datasetMigrations.get(id), (row) => migrationView(this, row)),
+      commit: async (id) =>
+        viewOf(await this.tables.commits.get(id), (row) => commitView(this, row)),
+      snapshot: async (id) =>
+        viewOf(await this.tables.snapshots.get(id), async (row) =>
+          snapshotTask.view(row, await this.loadJobContext(row)),
+        ),
+      restore: async (id) =>
+        viewOf(await this.tables.restores.get(id), async (row) =>
+          restoreTask.view(row, await this.loadJobContext(row)),
+        ),
+      copy: async (id) =>
+        viewOf(await this.tables.objectCopies.get(id), (row) => objectCopyView(this, row)),
+    };
 
   /** Returns the view of a task; if `isComplete`, with the job that it runs. */
   async taskView(row: TaskRow, isComplete = false): Promise<object> {
@@ -40,21 +44,27 @@ export class TaskPresenter extends JobPresenter {
       targetVault: await this.vaultSummaryView(row.targetObjectId),
       sourceObject: await this.objectSummaryView(sourceId),
       sourceVault: await this.vaultSummaryView(sourceId),
-      user: await this.user(row.userId),
+      user: await this.loadUser(row.userId),
       origin: this.origin,
       offersRollback: await this.#offersRollback(row),
-      ...(isComplete && { taskObject: await this.#job(row) }),
+      ...(isComplete && { taskObject: await this.#jobView(row) }),
     });
   }
 
   /**
    * Returns the view of the job that a task runs, null if it has been deleted; for a task without a job, its parameters, error and result.
    */
-  async #job({ kind, resourceId, params, errorMessage, result }: TaskRow): Promise<object | null> {
+  async #jobView({
+    kind,
+    resourceId,
+    params,
+    errorMessage,
+    result,
+  }: TaskRow): Promise<object | null> {
     if (taskTypeByKind.get(kind)?.background) {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage, result };
     }
-    return this.#views[kind as JobResourceKind](resourceId);
+    return this.#viewReaders[kind as JobResourceKind](resourceId);
   }
 
   /** Returns whether a task is that of a completed commit that is no rollback and was not rolled back. */

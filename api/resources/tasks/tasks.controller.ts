@@ -53,10 +53,10 @@ export class TasksController {
   ): Promise<object> {
     const hasWaited = await waitAsPreferred(this.context, task.id, request, reply);
     // The caller's permissions may have changed while the request waited for the end of the task.
-    const shown = hasWaited
+    const currentTask = hasWaited
       ? await requireResource(this.context.catalog, caller, 'task', task.id, 'read')
       : task;
-    return new TaskPresenter(this.context, request).taskView(shown, true);
+    return new TaskPresenter(this.context, request).taskView(currentTask, true);
   }
 
   @Operation(taskOperations.put)
@@ -115,8 +115,8 @@ function kindsParam(query: QueryParams): readonly string[] | undefined {
  * for a `task_type` without a class; for other users they do not exist.
  */
 function classesParam(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {
-  const namesType = firstParamValue(query, 'task_type') !== undefined;
-  const wantedClasses = choiceParams(query, 'class', taskClasses) ?? (namesType ? taskClasses : undefined); // prettier-ignore
+  const hasTypeParam = firstParamValue(query, 'task_type') !== undefined;
+  const wantedClasses = choiceParams(query, 'class', taskClasses) ?? (hasTypeParam ? taskClasses : undefined); // prettier-ignore
   return caller.user.role === 'member'
     ? wantedClasses?.filter((one) => one !== 'background')
     : wantedClasses;

@@ -62,7 +62,7 @@ export class DatasetTemplateController {
       createdAt: dataset.createdAt,
       updatedAt: dataset.updatedAt,
     };
-    const user = await presenterFor(this.context, request).user(row.userId);
+    const user = await presenterFor(this.context, request).loadUser(row.userId);
     return { ...template.view(row, { user, origin: request.origin }), id: null, url: null };
   }
 }

@@ -39,7 +39,7 @@ export const TemplatesController = crudController<'template', TemplateContext, S
       const presenter = presenterFor(context, request);
       return Promise.all(
         rows.map(async ({ userId }) => ({
-          user: await presenter.user(userId),
+          user: await presenter.loadUser(userId),
           origin: request.origin,
         })),
       );

@@ -55,23 +55,23 @@ export async function presignParts(
   { origin, caller }: ApiRequest,
   numbers?: readonly number[],
 ): Promise<readonly PresignedPart[]> {
-  const stored = new Map<number, string>();
+  const md5ByPart = new Map<number, string>();
   for (const { name } of await listFolder(data.uploadPartsOf(upload))) {
     const [number, md5] = name.split('-');
-    stored.set(Number(number), md5!);
+    md5ByPart.set(Number(number), md5!);
   }
-  const all = Array.from({ length: partCount(upload) }, (_, i) => i + 1);
-  return (numbers ?? all).map((number) => {
+  const allNumbers = Array.from({ length: partCount(upload) }, (_, i) => i + 1);
+  return (numbers ?? allNumbers).map((number) => {
     const range = partRange(upload, number);
     if (range === undefined)
-      throw invalidError('part_numbers', `The file has no part ${number}; its parts are 1 to ${all.length}.`); // prettier-ignore
+      throw invalidError('part_numbers', `The file has no part ${number}; its parts are 1 to ${allNumbers.length}.`); // prettier-ignore
     return {
       part_number: number,
       start_byte: range.start,
       end_byte: range.start + range.bytes - 1,
       size: range.bytes,
       upload_url: origin + signPartTarget(signer, caller!.user.id, upload, number),
-      etag: stored.get(number) ?? null,
+      etag: md5ByPart.get(number) ?? null,
     };
   });
 }
@@ -110,11 +110,11 @@ export async function receivePart(
   const upload = requireOpenUpload(await catalog.multipartUploads.get(id, revision));
   const range = partRange(upload, number);
   if (range === undefined) throw notFoundError();
-  const announced = { size: range.bytes, md5: null };
-  return receiveBody(context, id, body, announced, contentMd5, (scratchPath, { md5 }) =>
+  const announcedContent = { size: range.bytes, md5: null };
+  return receiveBody(context, id, body, announcedContent, contentMd5, (scratchPath, { md5 }) =>
     withDatasetLock(id, async () => {
       const folder = data.uploadPartsOf(upload);
-      const otherParts = await readStoredParts(context, upload, number);
+      const otherMd5s = await readStoredParts(context, upload, number);
       await catalog.transaction(async (tx) => {
         requireOpenUpload(await tx.multipartUploads.get(id, revision)); // the upload may have ended meanwhile
         await makeFolder(folder);
@@ -123,8 +123,8 @@ export async function receivePart(
         await tx.multipartUploads.touch(upload);
       });
       crashpoint('part.stored');
-      for (const other of otherParts.filter((one) => one !== md5))
-        await removeQuietly(data.uploadPart(upload, number, other));
+      for (const otherMd5 of otherMd5s.filter((one) => one !== md5))
+        await removeQuietly(data.uploadPart(upload, number, otherMd5));
     }),
   );
 }
@@ -135,8 +135,10 @@ async function readStoredParts(
   upload: MultipartUploadRow,
   number: number,
 ): Promise<readonly string[]> {
-  const names = (await listFolder(data.uploadPartsOf(upload))).map(({ name }) => name.split('-'));
-  return names.flatMap(([part, md5]) => (Number(part) === number ? [md5!] : []));
+  const nameParts = (await listFolder(data.uploadPartsOf(upload))).map(({ name }) =>
+    name.split('-'),
+  );
+  return nameParts.flatMap(([part, md5]) => (Number(part) === number ? [md5!] : []));
 }
 
 function requireOpenUpload(upload: MultipartUploadRow | undefined): MultipartUploadRow {
@@ -167,10 +169,10 @@ export async function completeMultipart(
     const version = await catalog.fileVersions.get(id, revision);
     if (upload === undefined || version === undefined) throw notFoundError(); // the upload or the version was deleted meanwhile
     if (upload.isComplete) return;
-    const names = await verifyParts(context, upload, parts);
+    const partPaths = await verifyParts(context, upload, parts);
     const scratchPath = uploadScratchPath(context, id);
     try {
-      const writtenFile = await writeStream(scratchPath, joinFiles(names));
+      const writtenFile = await writeStream(scratchPath, joinFiles(partPaths));
       if (writtenFile.bytes !== upload.bytes)
         throw new AppError('damaged', `The parts of the file ${id} have ${writtenFile.bytes} bytes, not ${upload.bytes}.`); // prettier-ignore
       if (version.md5 !== null && version.md5 !== writtenFile.md5)
@@ -191,7 +193,10 @@ export async function completeMultipart(
   });
 }
 
-/** Returns the paths of the files of all parts, in the order of the parts. */
+/**
+ * Returns the paths of the files of all parts, in the order of the parts. Throws a 400 unless the client names every part once, with the
+ * MD5 of its stored file.
+ */
 async function verifyParts(
   context: AppContext,
   upload: MultipartUploadRow,
@@ -199,26 +204,28 @@ async function verifyParts(
 ): Promise<readonly string[]> {
   const givenEtags = new Map(parts.map(({ number, etag }) => [number, etag]));
   const count = partCount(upload);
-  const unknown = parts.find(({ number }) => number < 1 || number > count);
-  if (unknown !== undefined)
+  const unknownPart = parts.find(({ number }) => number < 1 || number > count);
+  if (unknownPart !== undefined)
     throw invalidError(
       'parts',
-      `The file has no part ${unknown.number}; its parts are 1 to ${count}.`,
+      `The file has no part ${unknownPart.number}; its parts are 1 to ${count}.`,
     );
   if (givenEtags.size < parts.length) throw invalidError('parts', 'A part is named twice.');
-  const stored = new Set(
+  const storedNames = new Set(
     (await listFolder(context.data.uploadPartsOf(upload))).map(({ name }) => name),
   );
   const numbers = Array.from({ length: count }, (_, i) => i + 1);
-  const missing = numbers.filter((number) => !givenEtags.has(number));
-  if (missing.length > 0)
+  const missingNumbers = numbers.filter((number) => !givenEtags.has(number));
+  if (missingNumbers.length > 0)
     throw invalidError(
       'parts',
-      `The file has ${count} parts; name these, too: ${listNumbers(missing)}.`,
+      `The file has ${count} parts; name these, too: ${listNumbers(missingNumbers)}.`,
     );
-  const wrong = numbers.filter((number) => !stored.has(`${number}-${givenEtags.get(number)}`));
-  if (wrong.length > 0)
-    throw invalidError('parts', `These parts have not arrived with the etag given; send them again: ${listNumbers(wrong)}.`); // prettier-ignore
+  const wrongNumbers = numbers.filter(
+    (number) => !storedNames.has(`${number}-${givenEtags.get(number)}`),
+  );
+  if (wrongNumbers.length > 0)
+    throw invalidError('parts', `These parts have not arrived with the etag given; send them again: ${listNumbers(wrongNumbers)}.`); // prettier-ignore
   return numbers.map((number) => context.data.uploadPart(upload, number, givenEtags.get(number)!));
 }
 

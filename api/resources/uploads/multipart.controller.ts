@@ -127,12 +127,17 @@ export class MultipartController {
     const { parts, uploadId, physicalObjectId } = completionBody.parse(body);
     const upload = await this.#uploadNamed(caller, uploadId, 'physical_object_id', physicalObjectId); // prettier-ignore
     const answer = { message: 'The file is complete.', object_id: upload.id };
-    const done = completeMultipart(this.context, upload, caller.user.id, parts).then(() => answer);
+    const completion = completeMultipart(this.context, upload, caller.user.id, parts).then(
+      () => answer,
+    );
     const { keepAliveMs } = this.context.limits;
-    const early = await Promise.race([done, setTimeout(keepAliveMs, undefined, { ref: false })]);
-    if (early !== undefined) return early;
+    const earlyAnswer = await Promise.race([
+      completion,
+      setTimeout(keepAliveMs, undefined, { ref: false }),
+    ]);
+    if (earlyAnswer !== undefined) return earlyAnswer;
     reply.header('Content-Type', 'application/json');
-    return Readable.from(streamKeepAliveAnswer(done, keepAliveMs), { objectMode: false });
+    return Readable.from(streamKeepAliveAnswer(completion, keepAliveMs), { objectMode: false });
   }
 
   @Operation(multipartOperations.refresh)
@@ -173,15 +178,18 @@ export class MultipartController {
   }
 }
 
-/** Yields the text of an answer, preceded by a space for every `everyMs` that passes before `done` resolves. Throws the error of `done`. */
+/**
+ * Yields the text of the answer to which `completion` resolves, preceded by a space for every `everyMs` that passes before. Throws the
+ * error of `completion`.
+ */
 async function* streamKeepAliveAnswer(
-  done: Promise<object>,
+  completion: Promise<object>,
   everyMs: number,
 ): AsyncGenerator<Uint8Array> {
-  done.catch(() => undefined); // if the client has left, nobody awaits this promise
+  completion.catch(() => undefined); // if the client has left, nobody awaits this promise
   for (;;) {
     yield Buffer.from(' ');
-    const answer = await Promise.race([done, setTimeout(everyMs, undefined, { ref: false })]);
+    const answer = await Promise.race([completion, setTimeout(everyMs, undefined, { ref: false })]);
     if (answer === undefined) continue;
     yield Buffer.from(stringifyJson(answer));
     return;

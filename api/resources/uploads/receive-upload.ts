@@ -32,9 +32,15 @@ export async function receiveUpload(
   const version = await context.catalog.fileVersions.get(target.id, target.revision);
   if ((await context.catalog.fileVersions.numberFor(object, target.revision)) === undefined)
     throw notFoundError();
-  const announced = version?.availability === 'unverified' ? version : { size: null, md5: null };
-  return receiveBody(context, object.id, body, announced, contentMd5, (scratchPath, written) =>
-    publishUpload(context, target, scratchPath, written),
+  const announcedContent =
+    version?.availability === 'unverified' ? version : { size: null, md5: null };
+  return receiveBody(
+    context,
+    object.id,
+    body,
+    announcedContent,
+    contentMd5,
+    (scratchPath, writtenFile) => publishUpload(context, target, scratchPath, writtenFile),
   );
 }
 
@@ -46,20 +52,24 @@ export async function receiveBody(
   context: AppContext,
   objectId: number,
   body: IncomingMessage,
-  announced: AnnouncedContent,
+  announcedContent: AnnouncedContent,
   contentMd5: string | undefined,
-  publish: (scratchPath: string, written: WrittenFile) => Promise<unknown>,
+  publish: (scratchPath: string, writtenFile: WrittenFile) => Promise<unknown>,
 ): Promise<string> {
-  const expected = expectedContent(announced, body.headers['content-length'], contentMd5);
+  const expectedContent = determineExpectedContent(
+    announcedContent,
+    body.headers['content-length'],
+    contentMd5,
+  );
   const scratchPath = uploadScratchPath(context, objectId);
   try {
-    const limit = expected.bytes;
+    const limit = expectedContent.bytes;
     const options = limit === undefined ? {} : { maxBytes: limit, tooLarge: tooLargeError(limit) };
     const writtenFile = await writeStream(scratchPath, body, options).catch((error: unknown) => {
       // The client closed the connection, which is not an error of the server.
       throw error instanceof AppError ? error : interruptedUploadError(error);
     });
-    checkContent(writtenFile, expected);
+    checkContent(writtenFile, expectedContent);
     crashpoint('upload.partial');
     await publish(scratchPath, writtenFile);
     return writtenFile.md5;
@@ -88,20 +98,20 @@ interface ExpectedContent {
 }
 
 /** Returns the expected size and MD5: announced when the version was created, or sent with the upload. */
-function expectedContent(
-  announced: AnnouncedContent,
+function determineExpectedContent(
+  announcedContent: AnnouncedContent,
   contentLength: string | undefined,
   contentMd5: string | undefined,
 ): ExpectedContent {
   const length = contentLength === undefined ? undefined : Number(contentLength);
-  const size = announced.size ?? length;
+  const size = announcedContent.size ?? length;
   if (length !== undefined && size !== length) {
     throw new AppError(
       'invalid',
       `the body has ${length} bytes, but the file was announced with ${size}`,
     );
   }
-  const md5s = [announced.md5, contentMd5Hex(contentMd5)].filter((md5) => md5 !== null);
+  const md5s = [announcedContent.md5, contentMd5Hex(contentMd5)].filter((md5) => md5 !== null);
   return { bytes: size, md5s };
 }
 
@@ -122,14 +132,17 @@ function interruptedUploadError(cause: unknown): AppError {
   return new AppError('invalid', 'the upload broke off', undefined, cause);
 }
 
-function checkContent(written: WrittenFile, expected: ExpectedContent): void {
-  if (expected.bytes !== undefined && written.bytes !== expected.bytes) {
-    const message = `the body has ${written.bytes} bytes, but the file was announced with ${expected.bytes}`;
+function checkContent(writtenFile: WrittenFile, expectedContent: ExpectedContent): void {
+  if (expectedContent.bytes !== undefined && writtenFile.bytes !== expectedContent.bytes) {
+    const message = `the body has ${writtenFile.bytes} bytes, but the file was announced with ${expectedContent.bytes}`;
     throw new AppError('invalid', message);
   }
-  const wrong = expected.md5s.find((md5) => md5 !== written.md5);
-  if (wrong === undefined) return;
-  throw new AppError('invalid', `the body's md5 is ${written.md5}, but ${wrong} was announced`);
+  const announcedMd5 = expectedContent.md5s.find((md5) => md5 !== writtenFile.md5);
+  if (announcedMd5 === undefined) return;
+  throw new AppError(
+    'invalid',
+    `the body's md5 is ${writtenFile.md5}, but ${announcedMd5} was announced`,
+  );
 }
 
 /**
@@ -155,39 +168,44 @@ interface UploadedContent {
  */
 export async function publishUpload(
   context: AppContext,
-  { id, revision: announced, userId }: ContentTarget,
+  { id, revision: announcedRevision, userId }: ContentTarget,
   scratchPath: string,
   content: UploadedContent,
   also: (tx: Tables) => Promise<void> = async () => undefined,
 ): Promise<number> {
-  let linked: string | undefined;
+  let linkedPath: string | undefined;
   const publishedFile = context.catalog.transaction(async (tx) => {
     const object = await requireResourceOfUser(tx, userId, 'object', id, 'write');
-    const { bytes: size, ...described } = content;
-    const next = object.lastRevision + 1;
-    const isAdded = announced === undefined;
-    const revision = isAdded ? next : await tx.fileVersions.numberFor(object, announced);
+    const { bytes: size, ...contentProperties } = content;
+    const nextRevision = object.lastRevision + 1;
+    const isAdded = announcedRevision === undefined;
+    const revision = isAdded
+      ? nextRevision
+      : await tx.fileVersions.numberFor(object, announcedRevision);
     if (revision === undefined) throw notFoundError(); // the version was deleted meanwhile
-    const isSame = object.revision > 0 && object.md5 === content.md5 && object.size === size;
-    if (!isAdded && revision !== announced && isSame) return { revision: object.revision };
+    const isCurrentContent =
+      object.revision > 0 && object.md5 === content.md5 && object.size === size;
+    if (!isAdded && revision !== announcedRevision && isCurrentContent)
+      return { revision: object.revision };
     const path = context.data.object(id, revision);
     await linkFile(scratchPath, path); // until the scratch file is removed, a restart sees that the upload was not completed
-    linked = path;
+    linkedPath = path;
     await syncFolder(context.data.objects);
     crashpoint('upload.renamed');
-    const stored = { ...described, revision, userId, size };
-    const replacedVersion = await tx.fileVersions.publish(object, stored, isAdded);
+    const storedContent = { ...contentProperties, revision, userId, size };
+    const replacedRevision = await tx.fileVersions.publish(object, storedContent, isAdded);
     await also(tx);
-    return { revision, replaced: replacedVersion };
+    return { revision, replacedRevision };
   });
-  const { revision, replaced } = await publishedFile.catch(async (error: unknown) => {
-    if (linked !== undefined) await removeQuietly(linked);
+  const { revision, replacedRevision } = await publishedFile.catch(async (error: unknown) => {
+    if (linkedPath !== undefined) await removeQuietly(linkedPath);
     throw error;
   });
   await removeQuietly(scratchPath);
-  if (linked === undefined) return revision;
+  if (linkedPath === undefined) return revision;
   crashpoint('upload.published');
-  if (replaced !== undefined) await removeQuietly(context.data.object(id, replaced));
+  if (replacedRevision !== undefined)
+    await removeQuietly(context.data.object(id, replacedRevision));
   await context.scheduler.fileTables.drop(id);
   return revision;
 }

@@ -60,8 +60,8 @@ export class UsageController {
   @Operation(usageOperations.get)
   @Access('read')
   async get(@CurrentCaller() caller: Caller): Promise<object> {
-    const all = await this.context.catalog.vaults.usage(viewerOf(caller));
-    const vaults = all.filter(({ accountId }) => accountId === caller.account.id);
+    const readableVaults = await this.context.catalog.vaults.usage(viewerOf(caller));
+    const vaults = readableVaults.filter(({ accountId }) => accountId === caller.account.id);
     return {
       total: usageView(vaults),
       vaults: vaults.map((one) => ({ vault_id: one.id, name: one.name, ...usageView([one]) })),
@@ -70,13 +70,13 @@ export class UsageController {
 }
 
 function usageView(vaults: readonly VaultUsage[]): object {
-  const sum = (key: 'datasets' | 'records' | 'datasetBytes' | 'files' | 'fileBytes'): number =>
+  const sumOf = (key: 'datasets' | 'records' | 'datasetBytes' | 'files' | 'fileBytes'): number =>
     vaults.reduce((total, one) => total + one[key], 0);
   return {
-    datasets: sum('datasets'),
-    records: sum('records'),
-    dataset_bytes: sum('datasetBytes'),
-    files: sum('files'),
-    file_bytes: sum('fileBytes'),
+    datasets: sumOf('datasets'),
+    records: sumOf('records'),
+    dataset_bytes: sumOf('datasetBytes'),
+    files: sumOf('files'),
+    file_bytes: sumOf('fileBytes'),
   };
 }

@@ -94,16 +94,16 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
       form.fail('email', 'Give one of user_id and email.');
     form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
-      let before = await tx.vaults.get(id);
+      let currentRow = await tx.vaults.get(id);
       // The present owner may be a removed user, whom the request does not have to leave out.
-      if (before !== undefined && ownerId !== before.userId) {
+      if (currentRow !== undefined && ownerId !== currentRow.userId) {
         const owner = await readUser(tx, form, accountId);
         form.throwIfInvalid();
-        if (owner !== undefined && owner.id !== before.userId)
-          before = await transferVault(tx, caller.user, before, owner);
+        if (owner !== undefined && owner.id !== currentRow.userId)
+          currentRow = await transferVault(tx, caller.user, currentRow, owner);
       }
       const row = await tx.vaults.update(id, values);
-      if (row !== undefined && row.isPublic !== before?.isPublic) {
+      if (row !== undefined && row.isPublic !== currentRow?.isPublic) {
         await requireResource(tx, caller, 'vault', id, 'admin');
         await auditPublication(tx, caller, row);
       }

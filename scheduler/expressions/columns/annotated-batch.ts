@@ -65,24 +65,24 @@ export function annotatedBatch(
     },
     warn: (line, code, field, message) => findings.warn(line, code, field, message),
   });
-  const made = new RecordColumns([...reservedColumnsOfRecords, ...known], hints, context);
+  const recordColumns = new RecordColumns([...reservedColumnsOfRecords, ...known], hints, context);
   const names = new Set<string>();
   for (const record of records) {
     context.recordNumber++;
-    for (const name of reservedNames) made.append(name, getItem(record, name) ?? null);
+    for (const name of reservedNames) recordColumns.append(name, getItem(record, name) ?? null);
     for (const [name, value] of textEntriesOf(record)) {
       names.add(name);
-      if (!reservedNames.includes(name)) made.append(name, value);
+      if (!reservedNames.includes(name)) recordColumns.append(name, value);
     }
-    made.endRecord();
+    recordColumns.endRecord();
   }
-  const batch = made.finish();
+  const batch = recordColumns.finish();
   return {
     batch: batch.rows === 0 ? batch : renameReservedColumns(batch),
     columns: batch.seen.filter(isNotReserved),
     names: [...names],
     findings: findings.result(),
-    release: () => made.release(),
+    release: () => recordColumns.release(),
   };
 }
 
@@ -97,13 +97,14 @@ export function fieldNamesOfBatches(
 /** Copies the values of `_id` and `_commit` that the records themselves contain into the columns of these names, which every file has. */
 function renameReservedColumns(batch: Batch): Batch {
   const children = batch.data.data.children;
-  const of = (isWanted: (column: Column) => boolean) =>
+  const dataOfColumns = (isWanted: (column: Column) => boolean) =>
     batch.columns.flatMap((column, i) => (isWanted(column) ? [children[i]!] : []));
   const columns = batch.columns.filter(isNotReserved);
-  const reserved = reservedColumnsOfRecords.flatMap(({ physical }) =>
-    of((one) => one.physical === physical),
+  const reservedData = reservedColumnsOfRecords.flatMap(({ physical }) =>
+    dataOfColumns((one) => one.physical === physical),
   );
-  return withReservedColumns(makeBatch(columns, batch.rows, of(isNotReserved)), reserved);
+  const ordinaryBatch = makeBatch(columns, batch.rows, dataOfColumns(isNotReserved));
+  return withReservedColumns(ordinaryBatch, reservedData);
 }
 
 function isNotReserved({ physical }: Column): boolean {
@@ -111,20 +112,22 @@ function isNotReserved({ physical }: Column): boolean {
 }
 
 /**
- * Returns the projection for a file of annotated records: `columns` are the columns of the table, `filled` says which of them have values,
- * and `names` are the names of the fields in order.
+ * Returns the projection for a file of annotated records: `columns` are the columns of the table, `filledNames` says which of them have
+ * values, and `names` are the names of the fields in order.
  */
 export function annotatedProjection(
   { fixed }: AnnotatedColumns,
   columns: Columns,
   names: readonly string[],
-  filled: ReadonlySet<string>,
+  filledNames: ReadonlySet<string>,
 ): readonly ProjectedColumn[] {
-  const byName = new Map([...reservedColumns, ...columns].map((column) => [column.name, column]));
-  const planned = new Map(fixed?.map((one) => [one.column.name, one]));
-  return [...new Set([...planned.keys(), ...names])].flatMap((name) => {
-    const column = byName.get(name);
-    if (column !== undefined && (filled.has(name) || reservedNames.includes(name))) return [{ column, isStored: true }]; // prettier-ignore
-    return planned.get(name) ?? (column === undefined ? [] : [{ column, isStored: false }]);
+  const columnByName = new Map(
+    [...reservedColumns, ...columns].map((column) => [column.name, column]),
+  );
+  const plannedByName = new Map(fixed?.map((one) => [one.column.name, one]));
+  return [...new Set([...plannedByName.keys(), ...names])].flatMap((name) => {
+    const column = columnByName.get(name);
+    if (column !== undefined && (filledNames.has(name) || reservedNames.includes(name))) return [{ column, isStored: true }]; // prettier-ignore
+    return plannedByName.get(name) ?? (column === undefined ? [] : [{ column, isStored: false }]);
   });
 }

@@ -16,23 +16,23 @@ import type { TextColumn } from './column-values.js';
  * nothing, if the column has to examine each value; `ValueAppender` then appends the values.
  */
 
-/** Appends the result of each record; `codes` holds the index of each record's result. Integers have 32 bits if `areShort`. */
+/** Appends the result of each record; `indices` holds the index of each record's result. Integers have 32 bits if `hasShortIntegers`. */
 export function appendResults(
   column: ValueColumn,
   results: readonly (PyValue | undefined)[],
-  codes: Int32Array,
-  areShort: boolean,
+  indices: Int32Array,
+  hasShortIntegers: boolean,
 ): boolean {
   const kind = commonResultKind(results);
-  if (kind === 'text') return appendTexts(column, results as readonly string[], codes);
-  if (kind === 'list') return appendLists(column, results as readonly PyList[], codes);
+  if (kind === 'text') return appendTexts(column, results as readonly string[], indices);
+  if (kind === 'list') return appendLists(column, results as readonly PyList[], indices);
   if (kind === null) return false;
   const numbers = Float64Array.from(results, resultAsNumber);
-  const run = kind === 'integer' && !areShort ? 'long' : kind;
+  const runKind = kind === 'integer' && !hasShortIntegers ? 'long' : kind;
   return appendNumbers(
     column,
-    run,
-    Float64Array.from(codes, (code) => numbers[code]!),
+    runKind,
+    Float64Array.from(indices, (index) => numbers[index]!),
   );
 }
 
@@ -49,42 +49,44 @@ export function appendNumbers(
 /** Appends the first `rows` texts of a column. */
 export function appendTextColumn(column: ValueColumn, texts: TextColumn, rows: number): boolean {
   const { bytes, offsets, isValid } = texts;
-  let hasPlain = false;
+  let hasNonDate = false;
   for (let i = 0; i < rows; i++) {
     const [from, to] = [offsets[i]!, offsets[i + 1]!];
     if (to - from > budgets.stringBytes) return false;
-    if (hasPlain || (isValid !== null && !isValid(i))) continue;
-    hasPlain = isoMicros(bytes, from, to) === undefined;
+    if (hasNonDate || (isValid !== null && !isValid(i))) continue;
+    hasNonDate = isoMicros(bytes, from, to) === undefined;
   }
-  return appendTo(column, hasPlain ? column.startTexts(alwaysTrue) : null, (builder) =>
+  return appendTo(column, hasNonDate ? column.startTexts(alwaysTrue) : null, (builder) =>
     builder.appendConsecutive(texts, rows, isValid),
   );
 }
 
 /**
- * Appends the dictionary entries at the indices `codes`; returns whether it did. `used` lists the distinct indices, whose texts must fit
+ * Appends the dictionary entries at `indices`; returns whether it did. `usedIndices` are the distinct ones among these; their texts must fit
  * the type `string`.
  */
 export function appendDictionaryEntries(
   column: ValueColumn,
   dictionary: TextDictionary,
-  codes: Int32Array,
-  used: readonly number[],
+  indices: Int32Array,
+  usedIndices: readonly number[],
 ): boolean {
-  const builder = hasTextOtherThanDate(dictionary, used) ? column.startTexts(alwaysTrue) : null;
-  return appendTo(column, builder, (texts) => texts.appendFromDictionary(dictionary, codes));
+  const builder = hasTextOtherThanDate(dictionary, usedIndices)
+    ? column.startTexts(alwaysTrue)
+    : null;
+  return appendTo(column, builder, (texts) => texts.appendFromDictionary(dictionary, indices));
 }
 
 function appendTexts(
   column: ValueColumn,
   texts: readonly (string | null | undefined)[],
-  codes: Int32Array,
+  indices: Int32Array,
 ): boolean {
   const dictionary = textDictionary(texts);
   return appendTo(
     column,
     storesUnchanged(dictionary) ? column.startTexts(alwaysTrue) : null,
-    (builder) => builder.appendFromDictionary(dictionary, codes),
+    (builder) => builder.appendFromDictionary(dictionary, indices),
   );
 }
 
@@ -113,31 +115,31 @@ const alwaysTrue = (): boolean => true;
 function appendLists(
   column: ValueColumn,
   lists: readonly (PyList | null | undefined)[],
-  codes: Int32Array,
+  indices: Int32Array,
 ): boolean {
   const items: (string | null)[] = [];
   const starts = new Int32Array(lists.length);
   const sizes = new Int32Array(lists.length).fill(-1);
-  for (const [code, list] of lists.entries()) {
+  for (const [index, list] of lists.entries()) {
     if (!list) continue;
-    starts[code] = items.length;
-    sizes[code] = list.items.length;
+    starts[index] = items.length;
+    sizes[index] = list.items.length;
     for (const item of list.items) items.push(item as string | null);
   }
   const dictionary = textDictionary(items);
   const builder = storesUnchanged(dictionary) ? column.startLists() : null;
   const elements = builder?.items.startTexts(alwaysTrue) ?? null;
   if (builder === null || elements === null) return false;
-  const counts = new Int32Array(codes.length);
-  let all = 0;
-  for (let row = 0; row < codes.length; row++)
-    if ((counts[row] = sizes[codes[row]!]!) > 0) all += counts[row]!;
-  const itemCodes = new Int32Array(all);
-  for (let row = 0, at = 0; row < codes.length; row++) {
-    const start = starts[codes[row]!]!;
-    for (let k = 0; k < counts[row]!; k++) itemCodes[at++] = start + k;
+  const counts = new Int32Array(indices.length);
+  let itemCount = 0;
+  for (let row = 0; row < indices.length; row++)
+    if ((counts[row] = sizes[indices[row]!]!) > 0) itemCount += counts[row]!;
+  const itemIndices = new Int32Array(itemCount);
+  for (let row = 0, at = 0; row < indices.length; row++) {
+    const start = starts[indices[row]!]!;
+    for (let k = 0; k < counts[row]!; k++) itemIndices[at++] = start + k;
   }
-  elements.appendFromDictionary(dictionary, itemCodes);
+  elements.appendFromDictionary(dictionary, itemIndices);
   builder.items.padTo(elements.length);
   builder.endLists(counts);
   column.padTo(builder.length);

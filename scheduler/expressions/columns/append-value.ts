@@ -23,26 +23,28 @@ export class ValueAppender {
   /** Appends a value to a column that has been padded to its row. */
   append(out: ValueColumn, value: PyValue): void {
     if (value === null) out.appendNull();
-    else if (out.storesJson) this.#text(out, stringifyJson(jsonValue(value)));
-    else if (typeof value === 'string') this.#text(out, value);
+    else if (out.storesJson) this.#appendText(out, stringifyJson(jsonValue(value)));
+    else if (typeof value === 'string') this.#appendText(out, value);
     else if (typeof value === 'boolean') out.addBoolean(value);
     else if (typeof value === 'number') out.addInteger(value);
     else if (typeof value === 'bigint') out.addBigint(value);
-    else if (value instanceof Float) this.#float(out, value.value);
-    else if (value instanceof PyList) this.#list(out, value);
-    else if (value instanceof PyDict) this.#object(out, value);
+    else if (value instanceof Float) this.#appendFloat(out, value.value);
+    else if (value instanceof PyList) this.#appendList(out, value);
+    else if (value instanceof PyDict) this.#appendObject(out, value);
     else throw new Error('a result of an expression is not plain');
   }
 
-  #float(out: ValueColumn, value: number): void {
+  #appendFloat(out: ValueColumn, value: number): void {
     if (Number.isFinite(value)) return out.addDouble(value);
-    const [code, what] = Number.isNaN(value) ? [codes.nan, 'NaN'] : [codes.infinity, `"${value}"`];
-    this.#context.warn(code, out.path, `the value is ${what}: null is stored`);
+    const [code, valueName] = Number.isNaN(value)
+      ? [codes.nan, 'NaN']
+      : [codes.infinity, `"${value}"`];
+    this.#context.warn(code, out.path, `the value is ${valueName}: null is stored`);
     out.appendNull();
   }
 
-  #text(out: ValueColumn, text: string): void {
-    if (text.length <= 48 && this.#shortAscii(out, text)) return;
+  #appendText(out: ValueColumn, text: string): void {
+    if (text.length <= 48 && this.#appendIfAscii(out, text)) return;
     // In UTF-8, a code unit takes at most three bytes.
     if (this.#bytes.length < text.length * 3) this.#bytes = Buffer.alloc(text.length * 3);
     const { written } = encoder.encodeInto(text, this.#bytes);
@@ -50,7 +52,7 @@ export class ValueAppender {
   }
 
   /** Appends a text if it is ASCII, and returns whether it is. Copying short texts, as most are, is faster than calling the encoder. */
-  #shortAscii(out: ValueColumn, text: string): boolean {
+  #appendIfAscii(out: ValueColumn, text: string): boolean {
     const bytes = this.#bytes;
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
@@ -61,14 +63,14 @@ export class ValueAppender {
     return true;
   }
 
-  #list(out: ValueColumn, { items }: PyList): void {
+  #appendList(out: ValueColumn, { items }: PyList): void {
     const elements = out.beginList();
     if (elements === null) return;
     for (const item of items) this.append(elements, item);
     out.endList();
   }
 
-  #object(out: ValueColumn, object: PyDict): void {
+  #appendObject(out: ValueColumn, object: PyDict): void {
     const fields = out.beginObject();
     if (fields === null) return;
     const { row } = fields;

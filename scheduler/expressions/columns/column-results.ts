@@ -13,6 +13,7 @@ export type ErrorsByRow = ReadonlyMap<number, ExpressionError>;
 /** The records of a chunk, for a step whose results are computed column by column. */
 interface ColumnEvaluation {
   readonly slots: RecordSlots;
+  /** The number of records. */
   readonly rows: number;
   /** Returns the result of the step for one record, cast to its type, or its error. */
   resultAt(row: number): PyValue | ExpressionError;
@@ -54,11 +55,11 @@ function computeNumbers(
   const { expression, field } = compiled;
   if (expression === undefined || reads === null || column === null) return null;
   const columnOf = (path: number) => slots.readerOfSlot(reads[path]!.slot)?.numbers() ?? undefined;
-  const found = expression.evaluateNumbers(columnOf, rows);
-  const kind = found && numberKindAfterCast(found.kind, field);
-  if (found === undefined || kind === undefined) return null;
+  const computedNumbers = expression.evaluateNumbers(columnOf, rows);
+  const kind = computedNumbers && numberKindAfterCast(computedNumbers.kind, field);
+  if (computedNumbers === undefined || kind === undefined) return null;
   const errors = new Map<number, ExpressionError>();
-  const numbers = found.values;
+  const numbers = computedNumbers.values;
   for (let row = 0; row < rows; row++) {
     if (evaluatedRows?.[row] === 0) numbers[row] = Number.NaN;
     const number = numbers[row]!;
@@ -96,28 +97,28 @@ function computeDictionary(
   { compiled, memo, column }: ComputationStep,
   { resultAt }: ColumnEvaluation,
 ): ErrorsByRow | null {
-  const knownResults = memo();
-  if (knownResults === null || column === null) return null;
-  let { codes, size } = knownResults;
+  const resultMemo = memo();
+  if (resultMemo === null || column === null) return null;
+  let { indices, size } = resultMemo;
   const results: (PyValue | undefined)[] = [];
   const failed = new Map<number, ExpressionError>();
-  for (let row = 0; row < codes.length; row++) {
-    let code = codes[row]!;
-    if (code < 0) {
-      // The record has no code, so its result gets a code of its own.
-      if (codes === knownResults.codes) codes = knownResults.codes.slice();
-      codes[row] = code = size++;
-    } else if (results[code] !== undefined) continue;
+  for (let row = 0; row < indices.length; row++) {
+    let index = indices[row]!;
+    if (index < 0) {
+      // The record has no index, so its result gets an index of its own.
+      if (indices === resultMemo.indices) indices = resultMemo.indices.slice();
+      indices[row] = index = size++;
+    } else if (results[index] !== undefined) continue;
     const result = resultAt(row);
     if (result instanceof ExpressionError) {
-      failed.set(code, result);
-      results[code] = null;
-    } else results[code] = result;
+      failed.set(index, result);
+      results[index] = null;
+    } else results[index] = result;
   }
-  if (!appendResults(column, results, codes, compiled.field.dataType === 'integer')) return null;
+  if (!appendResults(column, results, indices, compiled.field.dataType === 'integer')) return null;
   const errors = new Map<number, ExpressionError>();
   if (failed.size > 0)
-    for (const [row, code] of codes.entries())
-      if (failed.has(code)) errors.set(row, failed.get(code)!);
+    for (const [row, index] of indices.entries())
+      if (failed.has(index)) errors.set(row, failed.get(index)!);
   return errors;
 }

@@ -12,11 +12,11 @@ import {
 } from '../../../engine/expression/values/python-values.js';
 import type { NumberColumn } from '../../../engine/expression/compile/number-columns.js';
 import {
-  textColumnCodes,
-  valueTableCodes,
+  textDictionaryIndices,
+  valueTableIndices,
   validityReader,
-  type DictionaryCodes,
-} from './column-codes.js';
+  type DictionaryIndices,
+} from './dictionary-indices.js';
 import type { ValueTable } from './value-table.js';
 import { dateText, floatText } from '../../../engine/query/results/number-text.js';
 
@@ -29,10 +29,10 @@ export interface FieldReader {
   read(i: number): PyValue | undefined;
   readonly type: string;
   /**
-   * Returns the codes of the values, as from `textColumnCodes`, or as from `valueTableCodes` if `table` is given; -1 also where an object
-   * lacks the value.
+   * Returns the dictionary indices of the values, as from `textDictionaryIndices`, or as from `valueTableIndices` if `table` is given; -1
+   * also where an object lacks the value.
    */
-  codes(table?: ValueTable): DictionaryCodes | null;
+  dictionaryIndices(table?: ValueTable): DictionaryIndices | null;
   /** Returns the values of a column of the type integer, long or double; null for other columns. */
   numbers(): NumberColumn | null;
   /** Returns the values of a column of texts; null for other columns, and for members that an object may lack. */
@@ -52,16 +52,16 @@ export interface TextColumn extends PackedStrings {
 export function memberReader(
   column: Column,
   data: Data,
-  whole: Column | undefined,
+  wholeColumn: Column | undefined,
   path: readonly string[],
 ): FieldReader | null | undefined {
   const [name, ...rest] = path;
   if (name === undefined)
     return {
-      read: valueReader(column, data, whole),
+      read: valueReader(column, data, wholeColumn),
       type: `${column.type} ${column.isList}`,
-      codes: (table) =>
-        table ? valueTableCodes(column, data, table) : textColumnCodes(column, data),
+      dictionaryIndices: (table) =>
+        table ? valueTableIndices(column, data, table) : textDictionaryIndices(column, data),
       numbers: () => numberColumn(column, data),
       texts: () => textColumn(column, data),
     };
@@ -69,13 +69,13 @@ export function memberReader(
   const hasObject = validityReader(data);
   const { children = [] } = column;
   const at = children.findIndex((child) => child.name === name);
-  const fullColumn = whole?.children?.find((child) => child.name === name);
+  const fullColumn = wholeColumn?.children?.find((child) => child.name === name);
   if (at < 0) {
     if (fullColumn === undefined || rest.length > 0) return undefined;
     return {
       read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
       type: 'null',
-      codes: () => null,
+      dictionaryIndices: () => null,
       numbers: () => null,
       texts: () => null,
     };
@@ -85,14 +85,15 @@ export function memberReader(
   return {
     read: (i) => (hasObject(i) ? reader.read(i) : undefined),
     type: reader.type,
-    codes: (table) => {
-      const found = reader.codes(table);
-      return found && { ...found, codes: found.codes.map((code, i) => (hasObject(i) ? code : -1)) };
+    dictionaryIndices: (table) => {
+      const memberIndices = reader.dictionaryIndices(table);
+      const indices = memberIndices?.indices.map((index, i) => (hasObject(i) ? index : -1));
+      return memberIndices && { ...memberIndices, indices: indices! };
     },
     numbers: () => {
-      const found = reader.numbers();
-      const values = found?.values.map((value, i) => (hasObject(i) ? value : Number.NaN));
-      return found && { ...found, values: values! };
+      const memberNumbers = reader.numbers();
+      const values = memberNumbers?.values.map((value, i) => (hasObject(i) ? value : Number.NaN));
+      return memberNumbers && { ...memberNumbers, values: values! };
     },
     texts: () => null,
   };
@@ -134,16 +135,18 @@ function textColumn({ type, isList }: Column, data: Data): TextColumn | null {
 
 /**
  * Returns a function that reads the values of a column as expressions see them: the type of the column decides between int and float.
- * Members that only `whole`, the column over all chunks, has are None in each object.
+ * Members that only `wholeColumn`, the column over all chunks, has are None in each object.
  */
-function valueReader(column: Column, data: Data, whole: Column | undefined): ReadValueAt {
-  const read = column.isList ? listReader(column, data, whole) : scalarReader(column, data, whole);
+function valueReader(column: Column, data: Data, wholeColumn: Column | undefined): ReadValueAt {
+  const read = column.isList
+    ? listReader(column, data, wholeColumn)
+    : scalarReader(column, data, wholeColumn);
   const isValid = validityReader(data);
   return isValid === null ? read : (i) => (isValid(i) ? read(i) : null);
 }
 
-function listReader(column: Column, data: Data, whole: Column | undefined): ReadValueAt {
-  const read = valueReader({ ...column, isList: false }, data.children[0]!, whole);
+function listReader(column: Column, data: Data, wholeColumn: Column | undefined): ReadValueAt {
+  const read = valueReader({ ...column, isList: false }, data.children[0]!, wholeColumn);
   const offsets = data.valueOffsets as Int32Array;
   return (i) => {
     const items: PyValue[] = [];
@@ -152,12 +155,12 @@ function listReader(column: Column, data: Data, whole: Column | undefined): Read
   };
 }
 
-function objectReader(children: Columns, data: Data, whole: Columns): ReadValueAt {
+function objectReader(children: Columns, data: Data, wholeColumns: Columns): ReadValueAt {
   const members = children.map((child, i) => {
-    const fullColumn = whole.find(({ name }) => name === child.name);
+    const fullColumn = wholeColumns.find(({ name }) => name === child.name);
     return [child.name, valueReader(child, data.children[i]!, fullColumn)] as const;
   });
-  const otherNames = whole.flatMap(({ name }) =>
+  const otherNames = wholeColumns.flatMap(({ name }) =>
     children.some((child) => child.name === name) ? [] : [name],
   );
   return (i) => {
@@ -168,11 +171,11 @@ function objectReader(children: Columns, data: Data, whole: Columns): ReadValueA
   };
 }
 
-function scalarReader(column: Column, data: Data, whole: Column | undefined): ReadValueAt {
+function scalarReader(column: Column, data: Data, wholeColumn: Column | undefined): ReadValueAt {
   const { values } = data;
   switch (column.type) {
     case 'object':
-      return objectReader(column.children ?? [], data, whole?.children ?? []);
+      return objectReader(column.children ?? [], data, wholeColumn?.children ?? []);
     case 'boolean': {
       const { offset } = data;
       return (i) => (((values as Uint8Array)[(offset + i) >> 3]! >> ((offset + i) & 7)) & 1) === 1;
@@ -223,11 +226,11 @@ function textReader({ values, valueOffsets, length }: Data): (i: number) => stri
   const offsets = valueOffsets as Int32Array;
   const usedBytes = length === 0 ? 0 : Math.min(byteLength, offsets[length]!);
   const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, usedBytes);
-  let bitsLeft = length >> 4;
-  let all: string | undefined;
+  let singleReadsLeft = length >> 4;
+  let allTexts: string | undefined;
   return (i) => {
-    if (all !== undefined) return all.slice(offsets[i], offsets[i + 1]);
-    if (bitsLeft-- === 0 && isAscii(bytes)) all = bytes.toString('latin1');
+    if (allTexts !== undefined) return allTexts.slice(offsets[i], offsets[i + 1]);
+    if (singleReadsLeft-- === 0 && isAscii(bytes)) allTexts = bytes.toString('latin1');
     return bytes.toString('utf8', offsets[i], offsets[i + 1]);
   };
 }

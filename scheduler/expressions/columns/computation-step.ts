@@ -46,13 +46,13 @@ export interface ComputationStep {
 interface StepSources {
   readonly slots: RecordSlots;
   readonly rows: number;
-  readonly kept: JobResults;
+  readonly jobResults: JobResults;
 }
 
 /** Returns the fields to compute in the order in which they are evaluated. Their columns are created in the order of the request. */
 export function computationSteps(
   expressions: SourceExpressions,
-  { slots, rows, kept }: StepSources,
+  { slots, rows, jobResults }: StepSources,
   columnOf: (name: string) => ValueColumn | null,
 ): readonly ComputationStep[] {
   const compiled = compiledExpressions(expressions);
@@ -85,7 +85,7 @@ export function computationSteps(
     const results =
       memoName === null || mayChange
         ? null
-        : resultsByRow(memoName, slots, members!, computedSlots, kept);
+        : resultsByRow(memoName, slots, members!, computedSlots, jobResults);
     let memo: ResultMemo | null | undefined;
     return {
       compiled: one,
@@ -121,37 +121,38 @@ function evaluatedRowsOf(
 ): readonly (Uint8Array | null)[] {
   const flagsByName = new Map<string, Uint8Array | null>();
   const conditional: ConditionalRows[] = [];
-  const found = compiled.map((one) => {
+  const flagsByField = compiled.map((one) => {
     const paths = neededPathsOf(one);
-    const earlier = (paths ?? []).map(([name]) => flagsByName.get(name!));
-    const flags = paths === null || earlier.includes(null) ? null : new Uint8Array(rows);
+    const earlierFlags = (paths ?? []).map(([name]) => flagsByName.get(name!));
+    const flags = paths === null || earlierFlags.includes(null) ? null : new Uint8Array(rows);
     if (paths !== null && flags !== null) {
-      const ofInput = paths.filter(([name]) => !flagsByName.has(name!));
-      const members = ofInput.map((path) => slots.slotMemberOf(path));
-      conditional.push({ flags, members, earlier: earlier.flatMap((other) => other ?? []) });
+      const inputPaths = paths.filter(([name]) => !flagsByName.has(name!));
+      const members = inputPaths.map((path) => slots.slotMemberOf(path));
+      const knownFlags = earlierFlags.flatMap((other) => other ?? []);
+      conditional.push({ flags, members, earlierFlags: knownFlags });
     }
     flagsByName.set(one.field.name, flags);
     return flags;
   });
-  if (conditional.length === 0) return found;
+  if (conditional.length === 0) return flagsByField;
   for (let row = 0; row < rows; row++) {
     slots.goToRecord(row);
-    for (const { flags, members, earlier } of conditional) {
+    for (const { flags, members, earlierFlags } of conditional) {
       const isComputed =
-        earlier.some((other) => other[row] === 1) ||
+        earlierFlags.some((other) => other[row] === 1) ||
         members.some((member) => (slots.memberValue(member) ?? null) !== null);
       flags[row] = isComputed ? 1 : 0;
     }
   }
   slots.discardValues();
-  return found;
+  return flagsByField;
 }
 
 /** The records for which a field is computed, and what decides it: values of the input, and the records of earlier fields. */
 interface ConditionalRows {
   readonly flags: Uint8Array;
   readonly members: readonly SlotMember[];
-  readonly earlier: readonly Uint8Array[];
+  readonly earlierFlags: readonly Uint8Array[];
 }
 
 /** Returns the slots whose values in the input alone decide the result of an expression; null if anything else influences it. */
@@ -159,12 +160,12 @@ function resultDecidingSlots(
   slots: RecordSlots,
   { field, expression, constant }: CompiledField,
   reads: readonly SlotMember[] | null,
-  computed: ReadonlySet<number>,
+  computedSlots: ReadonlySet<number>,
 ): readonly number[] | null {
   if (expression === undefined) return constant === undefined ? null : [];
   if (reads === null || !expression.isRepeatable) return null;
   const ownSlot = slots.slotOfField(field.name);
-  const isReplaced = (slot: number): boolean => slot !== ownSlot && computed.has(slot);
+  const isReplaced = (slot: number): boolean => slot !== ownSlot && computedSlots.has(slot);
   if (reads.some(({ slot, rest }) => rest.length > 0 || isReplaced(slot))) return null;
   const ownSlots = expression.usesName('value') ? [ownSlot] : [];
   return Array.from(new Set([...reads.map(({ slot }) => slot), ...ownSlots]));
@@ -173,40 +174,49 @@ function resultDecidingSlots(
 /** Whether an expression calls dataset functions, reads one to three values of the record but not `value`, and changes nothing. */
 function isCacheable({ expression }: CompiledField, reads: readonly SlotMember[] | null): boolean {
   if (expression === undefined || reads === null || expression.usesName('value')) return false;
-  const mayKeep = expression.datasetCallCount > 0 && expression.isSideEffectFree;
-  return mayKeep && reads.length > 0 && reads.length <= 3;
+  const hasKeepableResults = expression.datasetCallCount > 0 && expression.isSideEffectFree;
+  return hasKeepableResults && reads.length > 0 && reads.length <= 3;
 }
 
-/** Returns the kept results of a step with a `memoName`; null if it reads anything but whole columns of the input that have codes. */
+/**
+ * Returns the kept results of a step with a `memoName`; null if it reads anything but whole columns of the input that have dictionary
+ * indices.
+ */
 function resultsByRow(
   memoName: string,
   slots: RecordSlots,
   reads: readonly SlotMember[],
-  computed: ReadonlySet<number>,
-  kept: JobResults,
+  computedSlots: ReadonlySet<number>,
+  jobResults: JobResults,
 ): RowResults | null {
-  if (reads.some(({ slot, rest }) => rest.length > 0 || computed.has(slot))) return null;
-  const columns = reads.map(({ slot }) => slots.readerOfSlot(slot));
-  if (columns.includes(undefined)) return null;
-  const types = columns.map((column) => column!.type);
-  const keyed = kept.resultsByCodes(JSON.stringify([memoName, ...types]), columns.length);
-  const codes = columns.map((column, i) => column!.codes(keyed.valueTables[i]!)?.codes ?? null);
-  return codes.includes(null)
+  if (reads.some(({ slot, rest }) => rest.length > 0 || computedSlots.has(slot))) return null;
+  const readers = reads.map(({ slot }) => slots.readerOfSlot(slot));
+  if (readers.includes(undefined)) return null;
+  const types = readers.map((reader) => reader!.type);
+  const resultsName = JSON.stringify([memoName, ...types]);
+  const indexedResults = jobResults.indexedResultsOf(resultsName, readers.length);
+  const indicesByReader = readers.map(
+    (reader, i) => reader!.dictionaryIndices(indexedResults.valueTables[i]!)?.indices ?? null,
+  );
+  return indicesByReader.includes(null)
     ? null
-    : new RowResults(keyed.combineCodes(codes as Int32Array[]), keyed);
+    : new RowResults(
+        indexedResults.combineIndices(indicesByReader as Int32Array[]),
+        indexedResults,
+      );
 }
 
 /** Returns the steps that call dataset functions, and the steps whose results they read. */
 export function stepsToEvaluateAhead(
   steps: readonly ComputationStep[],
 ): readonly ComputationStep[] {
-  const found: ComputationStep[] = [];
+  const stepsAhead: ComputationStep[] = [];
   for (const step of steps.toReversed()) {
     const { expression } = step.compiled;
-    const isRead = found.some(
+    const isRead = stepsAhead.some(
       ({ reads }) => reads === null || reads.some(({ slot }) => slot === step.slot),
     );
-    if (isRead || (expression?.datasetCallCount ?? 0) > 0) found.unshift(step);
+    if (isRead || (expression?.datasetCallCount ?? 0) > 0) stepsAhead.unshift(step);
   }
-  return found;
+  return stepsAhead;
 }

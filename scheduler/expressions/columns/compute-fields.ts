@@ -98,19 +98,26 @@ class FieldComputation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const { expressions, kept = new JobResults() } = this.#input;
-    const shape = { slots: this.#slots, rows: batch.rows, kept };
-    const steps = computationSteps(expressions, shape, (name) => fields.field(name));
-    this.#evaluate(steps, kept);
+    const { expressions, kept: jobResults = new JobResults() } = this.#input;
+    const sources = { slots: this.#slots, rows: batch.rows, jobResults };
+    const steps = computationSteps(expressions, sources, (name) => fields.field(name));
+    this.#evaluate(steps, jobResults);
     const names = steps.map(({ name }) => name);
     const flagsByName = new Map(steps.map(({ name, evaluatedRows }) => [name, evaluatedRows]));
     this.#reportErrors(names);
     const storesErrors = this.#addErrors(names, () => fields.field(errorsField));
     for (const column of this.#columns) column.padTo(batch.rows);
     const { needingInput = [] } = expressions;
-    const whole = addColumns(batch, this.#columns, new Set(names));
+    const computedBatch = addColumns(batch, this.#columns, new Set(names));
     return {
-      batch: needingInput.length === 0 ? whole : withComputedMarks(whole, needingInput, (name, row) => flagsByName.get(name)?.[row] !== 0), // prettier-ignore
+      batch:
+        needingInput.length === 0
+          ? computedBatch
+          : withComputedMarks(
+              computedBatch,
+              needingInput,
+              (name, row) => flagsByName.get(name)?.[row] !== 0,
+            ),
       findings: this.#collector.result(),
       storesErrors,
       release: () => {
@@ -123,7 +130,7 @@ class FieldComputation {
    * First evaluates the independent and joined steps one after the other, by columns where possible, which is faster; then evaluates the
    * other steps together, record by record.
    */
-  #evaluate(steps: readonly ComputationStep[], kept: JobResults): void {
+  #evaluate(steps: readonly ComputationStep[], jobResults: JobResults): void {
     const { batch, expressions, host, timeoutMs = chunkExpressionsTimeoutMs } = this.#input;
     const variables = [
       null,
@@ -133,30 +140,30 @@ class FieldComputation {
       ...expressionData(expressions).map.values(),
     ];
     const { rows } = batch;
-    const end = performance.now() + timeoutMs;
-    const givenInput = { rows, slots: this.#slots, variables, host, kept, end };
+    const deadline = performance.now() + timeoutMs;
+    const commonInput = { rows, slots: this.#slots, variables, host, jobResults, deadline };
     const evaluationOf = (step: ComputationStep) =>
-      new StepEvaluation({ ...givenInput, steps: [step] });
-    const stepsJoined = batchedCallSteps(steps, evaluationOf);
+      new StepEvaluation({ ...commonInput, steps: [step] });
+    const batchedByStep = batchedCallSteps(steps, evaluationOf);
     const otherSteps: ComputationStep[] = [];
     for (const step of steps) {
-      if (!step.isIndependent && !stepsJoined.has(step)) {
+      if (!step.isIndependent && !batchedByStep.has(step)) {
         otherSteps.push(step);
         continue;
       }
       const evaluation = evaluationOf(step);
-      if (!this.#computeColumn(evaluation, step, stepsJoined.get(step)))
+      if (!this.#computeColumn(evaluation, step, batchedByStep.get(step)))
         this.#evaluateRecords(evaluation);
     }
     if (otherSteps.length > 0)
-      this.#evaluateRecords(new StepEvaluation({ ...givenInput, steps: otherSteps }));
+      this.#evaluateRecords(new StepEvaluation({ ...commonInput, steps: otherSteps }));
   }
 
   /** Computes the results of a step for all records at once; returns false if that is impossible. */
   #computeColumn(
     evaluation: StepEvaluation,
     step: ComputationStep,
-    joined?: BatchedCallStep,
+    batchedStep?: BatchedCallStep,
   ): boolean {
     if (step.name === errorsField || evaluation.isTimeOver()) return false;
     const resultAt = (row: number): PyValue | ExpressionError => {
@@ -164,8 +171,8 @@ class FieldComputation {
       return evaluation.computeStep(step, row);
     };
     const { rows } = this.#input.batch;
-    const errors = joined
-      ? computeBatchedStep(joined, evaluation)
+    const errors = batchedStep
+      ? computeBatchedStep(batchedStep, evaluation)
       : computeColumn(step, { slots: this.#slots, rows, resultAt });
     for (const [row, error] of errors ?? []) this.#errors.addError(row, step.name, error.text);
     return errors !== null;
@@ -173,9 +180,10 @@ class FieldComputation {
 
   #evaluateRecords(evaluation: StepEvaluation): void {
     const { batch, lineOf } = this.#input;
-    let next = 0;
+    let nextAheadRow = 0;
     for (let row = 0; row < batch.rows; row++) {
-      if (evaluation.needsEvaluationAhead && row === next) next = evaluation.evaluateRowsAhead(row);
+      if (evaluation.needsEvaluationAhead && row === nextAheadRow)
+        nextAheadRow = evaluation.evaluateRowsAhead(row);
       evaluation.goToRecord(row);
       this.#context.line = lineOf(row);
       this.#context.recordNumber++;
@@ -219,23 +227,25 @@ class FieldComputation {
    */
   #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
     const { batch, expressions, dropped = [] } = this.#input;
-    const computed = new Set(names);
-    const given = dropsErrors(dropped)
+    const computedFields = new Set(names);
+    const inputErrors = dropsErrors(dropped)
       ? undefined
       : batch.columns.find(({ name }) => name === errorsField);
     const addsErrors = expressions.includeErrors && !this.#errors.isEmpty;
-    if (!addsErrors && (given === undefined || !mayHaveErrorsOf(given, computed))) return false;
+    if (!addsErrors && (inputErrors === undefined || !mayHaveErrorsOf(inputErrors, computedFields)))
+      return false;
     const column = columnOf();
     if (column === null) return false;
     const errorsSlot = this.#slots.slotOfField(errorsField);
     for (let row = 0; row < batch.rows; row++) {
       this.#slots.goToRecord(row);
-      const stored = given && this.#slots.valueOfSlot(errorsSlot);
+      const storedErrors = inputErrors && this.#slots.valueOfSlot(errorsSlot);
       const errors = [
-        ...messagesOfOthers(stored, computed),
+        ...messagesOfOthers(storedErrors, computedFields),
         ...(addsErrors ? this.#errors.messagesOf(row, names) : []),
       ];
-      const value = errors.length > 0 ? dictOf(errors) : stored instanceof PyDict ? null : stored;
+      const unchanged = storedErrors instanceof PyDict ? null : storedErrors;
+      const value = errors.length > 0 ? dictOf(errors) : unchanged;
       if (value === null || value === undefined) continue;
       column.padTo(row);
       this.#appender.append(column, value);
@@ -253,9 +263,9 @@ export const lenientReportRules = {
 };
 
 /** Whether a column of stored errors may have an error of one of these fields. */
-function mayHaveErrorsOf({ name, children }: Column, computed: ReadonlySet<string>): boolean {
-  if (computed.has(name)) return false; // the column itself is computed
-  return children === undefined || children.some((child) => computed.has(child.name));
+function mayHaveErrorsOf({ name, children }: Column, computedFields: ReadonlySet<string>): boolean {
+  if (computedFields.has(name)) return false; // the column itself is computed
+  return children === undefined || children.some((child) => computedFields.has(child.name));
 }
 
 function hasColumn(columns: Columns, name: string): boolean {
@@ -265,22 +275,22 @@ function hasColumn(columns: Columns, name: string): boolean {
 /** Returns the batch with the new columns, without the input columns of the same names and without the columns of transient fields. */
 function addColumns(
   batch: Batch,
-  made: readonly ValueColumn[],
-  computed: ReadonlySet<string>,
+  newColumns: readonly ValueColumn[],
+  computedFields: ReadonlySet<string>,
 ): Batch {
-  const declarations = made.map((column) => column.column());
+  const declarations = newColumns.map((column) => column.column());
   const isKept = ({ name }: Column): boolean =>
-    !computed.has(name) && !hasColumn(declarations, name);
-  const stored = [
+    !computedFields.has(name) && !hasColumn(declarations, name);
+  const resultColumns = [
     ...batch.columns.flatMap((column, i) =>
       isKept(column) ? [{ column, data: batch.data.data.children[i]! }] : [],
     ),
     ...declarations.flatMap((column, i) =>
-      column.seen === undefined ? [{ column, data: made[i]!.finish(batch.rows) }] : [],
+      column.seen === undefined ? [{ column, data: newColumns[i]!.finish(batch.rows) }] : [],
     ),
   ];
   const seenColumns = [...batch.seen.filter(isKept), ...declarations];
-  const columns = storedColumns(stored.map(({ column }) => column));
-  const data = stored.map((one) => one.data);
+  const columns = storedColumns(resultColumns.map(({ column }) => column));
+  const data = resultColumns.map((one) => one.data);
   return { ...makeBatch(columns, batch.rows, data), seen: seenColumns };
 }

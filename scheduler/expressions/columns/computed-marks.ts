@@ -27,6 +27,6 @@ export function withComputedMarks(
     data,
   });
   const columns = [...batch.columns, computedMarksColumn];
-  const marked = makeBatch(columns, rows, [...batch.data.data.children, marks]);
-  return { ...marked, seen: batch.seen };
+  const markedBatch = makeBatch(columns, rows, [...batch.data.data.children, marks]);
+  return { ...markedBatch, seen: batch.seen };
 }

@@ -3,36 +3,36 @@ import type { Column } from '../../../engine/core/types.js';
 import { ValueTable } from './value-table.js';
 
 /**
- * Number of rows after which a column with mostly distinct values gets no codes. `maxDictionaryCodes` is the maximum number of distinct
- * values of a column with codes.
+ * Number of rows after which a column with mostly distinct values gets no dictionary indices. `maxDictionarySize` is the maximum number of
+ * distinct values of a column with dictionary indices.
  */
 const dictionaryTrialRows = 2048;
-const maxDictionaryCodes = 1 << 15;
+const maxDictionarySize = 1 << 15;
 
-/** The values of a column as codes: equal values have the same code, and -1 means that a value has no code. */
-export interface DictionaryCodes {
-  readonly codes: Int32Array;
-  /** A number greater than all codes. */
+/** The values of a column as dictionary indices: equal values have the same index, and -1 means that a value has none. */
+export interface DictionaryIndices {
+  readonly indices: Int32Array;
+  /** A number greater than all indices. */
   readonly size: number;
 }
 
 /**
- * Returns codes for the values of a column of texts, or of lists of texts: from 1 on, 0 for None, and -1 for lists that contain None.
- * Returns null for other columns, and for columns with too many distinct values.
+ * Returns dictionary indices for the values of a column of texts, or of lists of texts: from 1 on, 0 for None, and -1 for lists that contain
+ * None. Returns null for other columns, and for columns with too many distinct values.
  */
-export function textColumnCodes(column: Column, data: Data): DictionaryCodes | null {
+export function textDictionaryIndices(column: Column, data: Data): DictionaryIndices | null {
   return textTypes.has(column.type) ? encodeValues(column, data, new ValueTable(), true) : null;
 }
 
 /**
- * Returns the codes that a table gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct
+ * Returns the indices that `table` gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct
  * values there are; null for other columns. A table holds values of one type.
  */
-export function valueTableCodes(
+export function valueTableIndices(
   column: Column,
   data: Data,
   table: ValueTable,
-): DictionaryCodes | null {
+): DictionaryIndices | null {
   const { type } = column;
   return textTypes.has(type) || numberTypes.has(type)
     ? encodeValues(column, data, table, false)
@@ -46,8 +46,8 @@ function encodeValues(
   column: Column,
   data: Data,
   table: ValueTable,
-  givesUp: boolean,
-): DictionaryCodes | null {
+  isLimited: boolean,
+): DictionaryIndices | null {
   const inner = column.isList ? data.children[0]! : data;
   const { values } = inner;
   if (values === undefined) return null;
@@ -55,19 +55,19 @@ function encodeValues(
   const bytes = new DataView(buffer, byteOffset, byteLength);
   const offsets = (inner.valueOffsets as Int32Array | undefined) ?? numberOffsets(inner);
   const lists = column.isList ? (data.valueOffsets as Int32Array) : null;
-  const [isThere, isText] = [validityReader(data), validityReader(inner)];
-  const codes = new Int32Array(data.length);
-  for (let i = 0; i < codes.length; i++) {
-    if (isThere !== null && !isThere(i)) continue;
+  const [isValid, isItemValid] = [validityReader(data), validityReader(inner)];
+  const indices = new Int32Array(data.length);
+  for (let i = 0; i < indices.length; i++) {
+    if (isValid !== null && !isValid(i)) continue;
     const from = lists === null ? i : lists[i]!;
     const to = lists === null ? i + 1 : lists[i + 1]!;
-    codes[i] =
-      lists !== null && hasNullInRange(isText, from, to)
+    indices[i] =
+      lists !== null && hasNullInRange(isItemValid, from, to)
         ? -1
-        : table.addValueCode(bytes, offsets, from, to);
-    if (givesUp && exceedsDictionaryLimit(table.size, i)) return null;
+        : table.addValue(bytes, offsets, from, to);
+    if (isLimited && exceedsDictionaryLimit(table.size, i)) return null;
   }
-  return { codes, size: table.size + 1 };
+  return { indices, size: table.size + 1 };
 }
 
 /** Returns the byte offset of each value in a column of numbers, and the end of the last value. */
@@ -78,72 +78,73 @@ function numberOffsets({ values, length }: Data): Int32Array {
   return offsets;
 }
 
-/** Whether a column with `size` distinct values in the rows up to `row` has too many of them for codes. */
+/** Whether a column with `size` distinct values in the rows up to `row` has too many of them for a dictionary. */
 function exceedsDictionaryLimit(size: number, row: number): boolean {
   return (
-    size > maxDictionaryCodes || (row === dictionaryTrialRows && size > dictionaryTrialRows / 2)
+    size > maxDictionarySize || (row === dictionaryTrialRows && size > dictionaryTrialRows / 2)
   );
 }
 
 /**
- * Returns codes for the combined values of several columns; -1 where one column has no code. Returns null if there are too many distinct
- * combinations.
+ * Returns dictionary indices for the combined values of several columns; -1 where one column has no index. Returns null if there are too
+ * many distinct combinations.
  */
-export function codesOfCombinations(
-  columns: readonly DictionaryCodes[],
+export function indicesOfCombinations(
+  columns: readonly DictionaryIndices[],
   rows: number,
-): DictionaryCodes | null {
+): DictionaryIndices | null {
   const [first, ...others] = columns;
-  if (first === undefined) return { codes: new Int32Array(rows), size: 1 };
-  let all: DictionaryCodes | null = first;
-  for (const other of others) all &&= codesOfPairs(all, other);
-  return all;
+  if (first === undefined) return { indices: new Int32Array(rows), size: 1 };
+  let combinedIndices: DictionaryIndices | null = first;
+  for (const other of others) combinedIndices &&= indicesOfPairs(combinedIndices, other);
+  return combinedIndices;
 }
 
-function codesOfPairs(a: DictionaryCodes, b: DictionaryCodes): DictionaryCodes | null {
-  const codes = new Int32Array(a.codes.length);
+function indicesOfPairs(a: DictionaryIndices, b: DictionaryIndices): DictionaryIndices | null {
+  const indices = new Int32Array(a.indices.length);
   const knownPairs = new PairHashTable();
-  for (let i = 0; i < codes.length; i++) {
-    codes[i] = knownPairs.code(a.codes[i]!, b.codes[i]!);
+  for (let i = 0; i < indices.length; i++) {
+    indices[i] = knownPairs.addPair(a.indices[i]!, b.indices[i]!);
     if (exceedsDictionaryLimit(knownPairs.size, i)) return null;
   }
-  return { codes, size: knownPairs.size };
+  return { indices, size: knownPairs.size };
 }
 
 /** A hash table that numbers distinct pairs of numbers from 0 on. */
 export class PairHashTable {
   size = 0;
-  /** Three numbers for each slot: the two numbers of the pair, and its code plus one, which is 0 in a free slot. */
+  /** Three numbers for each slot: the two numbers of the pair, and its index plus one, which is 0 in a free slot. */
   #slots = new Int32Array(3 * 256);
   #mask = 255;
 
-  /** Returns the code of a pair; -1 if `a` or `b` is -1, which stands for a value without a code. */
-  code(a: number, b: number): number {
+  /** Returns the index of a pair, and adds the pair if it is new; -1 if `a` or `b` is -1, which stands for a value without an index. */
+  addPair(a: number, b: number): number {
     if (a < 0 || b < 0) return -1;
     const slots = this.#slots;
     for (let slot = pairHash(a, b) & this.#mask; ; slot = (slot + 1) & this.#mask) {
-      const at = 3 * slot;
-      const knownCode = slots[at + 2]!;
-      if (knownCode === 0) break;
-      if (slots[at] === a && slots[at + 1] === b) return knownCode - 1;
+      const offset = 3 * slot;
+      const indexPlusOne = slots[offset + 2]!;
+      if (indexPlusOne === 0) break;
+      if (slots[offset] === a && slots[offset + 1] === b) return indexPlusOne - 1;
     }
     if (2 * (this.size + 1) > this.#mask) this.#grow();
     this.#insert(a, b, ++this.size);
     return this.size - 1;
   }
 
-  #insert(a: number, b: number, code: number): void {
+  #insert(a: number, b: number, indexPlusOne: number): void {
     let slot = pairHash(a, b) & this.#mask;
     while (this.#slots[3 * slot + 2] !== 0) slot = (slot + 1) & this.#mask;
-    this.#slots.set([a, b, code], 3 * slot);
+    this.#slots.set([a, b, indexPlusOne], 3 * slot);
   }
 
   #grow(): void {
-    const before = this.#slots;
+    const oldSlots = this.#slots;
     this.#mask = 4 * this.#mask + 3;
     this.#slots = new Int32Array(3 * (this.#mask + 1));
-    for (let at = 0; at < before.length; at += 3)
-      if (before[at + 2] !== 0) this.#insert(before[at]!, before[at + 1]!, before[at + 2]!);
+    for (let offset = 0; offset < oldSlots.length; offset += 3)
+      if (oldSlots[offset + 2] !== 0)
+        this.#insert(oldSlots[offset]!, oldSlots[offset + 1]!, oldSlots[offset + 2]!);
   }
 }
 
@@ -167,11 +168,11 @@ export function validityReader({
 }
 
 function hasNullInRange(
-  isText: ((k: number) => boolean) | null,
+  isItemValid: ((k: number) => boolean) | null,
   from: number,
   to: number,
 ): boolean {
-  if (isText === null) return false;
-  for (let k = from; k < to; k++) if (!isText(k)) return true;
+  if (isItemValid === null) return false;
+  for (let k = from; k < to; k++) if (!isItemValid(k)) return true;
   return false;
 }

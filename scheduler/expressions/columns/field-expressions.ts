@@ -84,10 +84,10 @@ export function fieldExpressionsOf(
   fields: readonly FieldRow[],
   columns: Columns,
 ): FieldExpressions | null {
-  const givenFields = row.targetFields.filter(hasExpression);
-  const storedFields = expressionsOfStoredFields(fields, givenFields);
-  const computedFields = [...storedFields, ...givenFields];
-  const mayBePartial = row.commitMode === 'upsert' && row.sourceId !== row.datasetId;
+  const requestFields = row.targetFields.filter(hasExpression);
+  const storedFields = expressionsOfStoredFields(fields, requestFields);
+  const computedFields = [...storedFields, ...requestFields];
+  const mayHavePartialRecords = row.commitMode === 'upsert' && row.sourceId !== row.datasetId;
   const params = row.annotatorParams ?? {};
   const { data = {}, include_errors: includeErrors } = params;
   const text = (key: string): string => String(params[key] ?? '').trim();
@@ -96,7 +96,7 @@ export function fieldExpressionsOf(
   if (computedFields.length === 0 && preExpression === '' && postExpression === '') return null;
   return {
     fields: computedFields.map((field) => withDeclaredType(field, fields)),
-    ...(mayBePartial && {
+    ...(mayHavePartialRecords && {
       needingInput: storedFields.map(({ name }) => String(name)),
       keyNames: row.idFields ?? ['_id'],
     }),
@@ -117,11 +117,11 @@ export function fieldExpressionsOf(
 /** Returns the expressions that are declared for top-level fields of the dataset, except fields that the request computes itself. */
 function expressionsOfStoredFields(
   fields: readonly FieldRow[],
-  given: readonly JsonObject[],
+  requestFields: readonly JsonObject[],
 ): readonly JsonObject[] {
-  const givenNames = new Set(given.map(({ name }) => name));
+  const requestedNames = new Set(requestFields.map(({ name }) => name));
   return fields.flatMap(({ name, path, expression, dependsOn, ordering }) =>
-    expression && path.length === 1 && !givenNames.has(name)
+    expression && path.length === 1 && !requestedNames.has(name)
       ? [{ name, expression, depends_on: [...dependsOn], ordering: ordering ?? 0 }]
       : [],
   );
@@ -135,10 +135,10 @@ function withDeclaredType(target: JsonObject, fields: readonly FieldRow[]): Json
   const field = fields.find(({ name }) => name === target['name']);
   if (field === undefined) return target;
   const { data_type: type, is_list: isList } = target;
-  const isOpen = type === undefined || type === null || type === 'auto';
+  const isTypeOpen = type === undefined || type === null || type === 'auto';
   return {
     ...target,
-    ...(isOpen && field.isDeclared && { data_type: field.dataType }),
+    ...(isTypeOpen && field.isDeclared && { data_type: field.dataType }),
     ...(typeof isList !== 'boolean' &&
       (field.isValid || field.isList !== null) && { is_list: field.isList ?? false }),
   };

@@ -1,5 +1,5 @@
 import { ValueTable } from './value-table.js';
-import { PairHashTable } from './column-codes.js';
+import { PairHashTable } from './dictionary-indices.js';
 import { TextResults } from './text-results.js';
 import { cachedResult, ValueMemo, type CachedResult } from './value-memo.js';
 
@@ -15,46 +15,48 @@ const bytesPerValue = 60;
 /** The results of those expressions of a job that call dataset functions, as far as a thread keeps them. */
 export class JobResults {
   readonly valueMemo = new ValueMemo();
-  readonly #keyed = new Map<string, CodedResults>();
+  readonly #resultsByName = new Map<string, IndexedResults>();
 
   /**
-   * Returns the results of an expression by the values of the columns that it reads; `name` identifies the expression and the types of the
+   * Returns the kept results of an expression that reads `columnCount` columns; `name` identifies the expression and the types of the
    * columns. Must be called for each chunk, because it forgets results that take too much memory.
    */
-  resultsByCodes(name: string, columns: number): CodedResults {
+  indexedResultsOf(name: string, columnCount: number): IndexedResults {
     let bytes = 0;
-    for (const one of this.#keyed.values()) bytes += one.bytes;
-    if (bytes > maxJobBytes) this.#keyed.clear();
-    let found = this.#keyed.get(name);
-    if (found === undefined || !found.hasRoom)
-      this.#keyed.set(name, (found = new CodedResults(columns)));
-    return found;
+    for (const one of this.#resultsByName.values()) bytes += one.bytes;
+    if (bytes > maxJobBytes) this.#resultsByName.clear();
+    let results = this.#resultsByName.get(name);
+    if (results === undefined || !results.hasRoom)
+      this.#resultsByName.set(name, (results = new IndexedResults(columnCount)));
+    return results;
   }
 }
 
-/** The results of an expression, by codes of the values that it reads. */
-export class CodedResults {
+/** The results of an expression, by dictionary indices of the values that it reads. */
+export class IndexedResults {
   /** The distinct values of each column that the expression reads. */
   readonly valueTables: readonly ValueTable[];
   /** The results that are texts or None and were computed for a whole chunk at once. */
   readonly textResults = new TextResults();
-  /** For each column after the first, the codes of its values combined with those of the columns before it. */
-  readonly #pairs: readonly PairHashTable[];
+  /** For each column after the first, the pairs of an index for the values of the columns before it and an index of its own values. */
+  readonly #pairTables: readonly PairHashTable[];
   #latest: (CachedResult | undefined)[] = [];
   #earlier: (CachedResult | undefined)[] = [];
-  #bytes = 0;
+  #latestBytes = 0;
   #earlierBytes = 0;
 
-  constructor(columns: number) {
-    this.valueTables = Array.from({ length: columns }, () => new ValueTable());
-    this.#pairs = this.valueTables.slice(1).map(() => new PairHashTable());
+  constructor(columnCount: number) {
+    this.valueTables = Array.from({ length: columnCount }, () => new ValueTable());
+    this.#pairTables = this.valueTables.slice(1).map(() => new PairHashTable());
   }
 
   /** The estimated size of the kept results, in bytes. */
   get bytes(): number {
-    const values = this.valueTables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
-    const pairs = this.#pairs.reduce((sum, one) => sum + bytesPerValue * one.size, 0);
-    return this.#bytes + this.#earlierBytes + this.textResults.byteLength + values + pairs;
+    const valueBytes = this.valueTables.reduce((sum, one) => sum + one.byteLength + bytesPerValue * one.size, 0); // prettier-ignore
+    const pairBytes = this.#pairTables.reduce((sum, one) => sum + bytesPerValue * one.size, 0);
+    return (
+      this.#latestBytes + this.#earlierBytes + this.textResults.byteLength + valueBytes + pairBytes
+    );
   }
 
   /** Whether `textResults` is small enough to be kept for the next chunk. While a chunk is processed, it may become twice as large. */
@@ -67,35 +69,33 @@ export class CodedResults {
     return this.textResults.byteLength > maxResultsBytes;
   }
 
-  /**
-   * Returns for each record a code of the combined values of all columns, from the codes of each column; -1 where one of these codes is -1.
-   */
-  combineCodes(columns: readonly Int32Array[]): Int32Array {
-    return columns.reduce((joint, column, i) => {
-      const pairs = this.#pairs[i - 1]!;
-      return joint.map((code, row) => pairs.code(code, column[row]!));
+  /** Returns for each record the index of the combined values of all columns; -1 where the index of one column's value is -1. */
+  combineIndices(indicesByColumn: readonly Int32Array[]): Int32Array {
+    return indicesByColumn.reduce((combinedIndices, indices, i) => {
+      const pairTable = this.#pairTables[i - 1]!;
+      return combinedIndices.map((index, row) => pairTable.addPair(index, indices[row]!));
     });
   }
 
-  findResult(code: number): CachedResult | undefined {
-    const text = this.textResults.findText(code);
+  findResult(index: number): CachedResult | undefined {
+    const text = this.textResults.findText(index);
     if (text !== undefined) return cachedResult(text, 0);
-    const latestResult = this.#latest[code];
+    const latestResult = this.#latest[index];
     if (latestResult !== undefined) return latestResult;
-    const earlierResult = this.#earlier[code];
-    if (earlierResult !== undefined) this.keepResult(code, earlierResult);
+    const earlierResult = this.#earlier[index];
+    if (earlierResult !== undefined) this.keepResult(index, earlierResult);
     return earlierResult;
   }
 
-  keepResult(code: number, cached: CachedResult): void {
-    if (this.#bytes > maxResultsBytes / 2) {
+  keepResult(index: number, cached: CachedResult): void {
+    if (this.#latestBytes > maxResultsBytes / 2) {
       this.#earlier = this.#latest;
-      this.#earlierBytes = this.#bytes;
+      this.#earlierBytes = this.#latestBytes;
       // The new array has the full length at once, because V8 stores an array that begins with a large index as a slow map.
       this.#latest = this.#earlier.map(() => undefined);
-      this.#bytes = 0;
+      this.#latestBytes = 0;
     }
-    this.#latest[code] = cached;
-    this.#bytes += cached.bytes;
+    this.#latest[index] = cached;
+    this.#latestBytes += cached.bytes;
   }
 }

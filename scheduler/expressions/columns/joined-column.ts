@@ -36,7 +36,7 @@ export function batchedCallSteps(
   steps: readonly ComputationStep[],
   evaluationOf: (step: ComputationStep) => StepEvaluation,
 ): ReadonlyMap<ComputationStep, BatchedCallStep> {
-  const joinedByStep = new Map<ComputationStep, BatchedCallStep>();
+  const batchedByStep = new Map<ComputationStep, BatchedCallStep>();
   const keys = new Set<string>();
   for (const step of steps) {
     if ((step.compiled.expression?.datasetCallCount ?? 0) === 0) continue;
@@ -46,9 +46,9 @@ export function batchedCallSteps(
     const calls = texts === null ? undefined : evaluation!.callsSharingTemplate(step);
     if (calls === undefined || keys.has(calls.key)) return new Map();
     keys.add(calls.key);
-    joinedByStep.set(step, { step, calls, texts: texts!, results: results! });
+    batchedByStep.set(step, { step, calls, texts: texts!, results: results! });
   }
-  return joinedByStep;
+  return batchedByStep;
 }
 
 /**
@@ -56,66 +56,70 @@ export function batchedCallSteps(
  * as bytes. Returns the errors; null, with nothing appended, if the step has to be evaluated record by record.
  */
 export function computeBatchedStep(
-  joined: BatchedCallStep,
+  batchedStep: BatchedCallStep,
   evaluation: StepEvaluation,
 ): ErrorsByRow | null {
-  const { step, texts, results } = joined;
-  const { codes, codedResults } = results;
-  const rows = firstRowOfEachCode(codes);
-  const unknown = rows.filter((row) => {
-    const code = codes[row]!;
+  const { step, texts, results } = batchedStep;
+  const { indices, indexedResults } = results;
+  const rows = firstRowOfEachIndex(indices);
+  const unknownRows = rows.filter((row) => {
+    const index = indices[row]!;
     const isOpen =
-      code > 0 &&
-      !codedResults.textResults.hasText(code) &&
-      !codedResults.textResults.isMarkedElsewhere(code);
+      index > 0 &&
+      !indexedResults.textResults.hasText(index) &&
+      !indexedResults.textResults.isMarkedElsewhere(index);
     return isOpen && results.findForRow(row) === undefined;
   });
-  if (unknown.some((row) => byteLengthAt(texts, row) > maxPendingValueLength)) return null;
-  const failed = new Map<number, ExpressionError>();
-  /** The results that are neither texts nor None, by code; `bytes` is their estimated size. */
+  if (unknownRows.some((row) => byteLengthAt(texts, row) > maxPendingValueLength)) return null;
+  const errorByIndex = new Map<number, ExpressionError>();
+  /** The results that are neither texts nor None, by index; `otherBytes` is their estimated size. */
   const otherResults = new Map<number, PyValue>();
-  let bytes = 0;
+  let otherBytes = 0;
   const settle = (row: number): void => {
-    const code = codes[row]!;
-    if (codedResults.textResults.hasText(code) || failed.has(code) || otherResults.has(code))
+    const index = indices[row]!;
+    if (
+      indexedResults.textResults.hasText(index) ||
+      errorByIndex.has(index) ||
+      otherResults.has(index)
+    )
       return;
     const cachedResult = results.findForRow(row);
     const result =
       cachedResult === undefined ? evaluateAt(evaluation, step, row) : cachedResult.result;
-    if (result instanceof ExpressionError) failed.set(code, result);
-    else if (!keepIfText(results, code, result)) {
-      otherResults.set(code, result);
-      bytes += results.findForRow(row)?.bytes ?? 0;
+    if (result instanceof ExpressionError) errorByIndex.set(index, result);
+    else if (!keepIfText(results, index, result)) {
+      otherResults.set(index, result);
+      otherBytes += results.findForRow(row)?.bytes ?? 0;
     }
   };
-  for (let from = 0; from < unknown.length; from += maxRecordsAhead) {
-    if (evaluation.isTimeOver() || codedResults.isFull || bytes > maxNonTextResultBytes)
+  for (let from = 0; from < unknownRows.length; from += maxRecordsAhead) {
+    if (evaluation.isTimeOver() || indexedResults.isFull || otherBytes > maxNonTextResultBytes)
       return null;
-    const someRows = unknown.slice(from, from + maxRecordsAhead);
-    if (someRows.length > maxSeparateCalls) keepAnswers(joined, evaluation, someRows);
+    const someRows = unknownRows.slice(from, from + maxRecordsAhead);
+    if (someRows.length > maxSeparateCalls) keepAnswers(batchedStep, evaluation, someRows);
     // The results are computed before further calls are answered, which may forget these answers.
     for (const row of someRows) settle(row);
   }
   for (const row of rows) {
-    if (codedResults.isFull || bytes > maxNonTextResultBytes) return null;
+    if (indexedResults.isFull || otherBytes > maxNonTextResultBytes) return null;
     settle(row);
   }
-  if (!appendStepResults(joined, rows, otherResults)) return null;
+  if (!appendStepResults(batchedStep, rows, otherResults)) return null;
   const errors = new Map<number, ExpressionError>();
-  if (failed.size > 0)
-    for (const [row, code] of codes.entries())
-      if (failed.has(code)) errors.set(row, failed.get(code)!);
+  if (errorByIndex.size > 0)
+    for (const [row, index] of indices.entries())
+      if (errorByIndex.has(index)) errors.set(row, errorByIndex.get(index)!);
   return errors;
 }
 
-/** Returns the first record with each code. */
-function firstRowOfEachCode(codes: Int32Array): readonly number[] {
-  const seenCodes = new Uint8Array(codes.reduce((most, code) => Math.max(most, code), 0) + 1);
+/** Returns the first record with each index. */
+function firstRowOfEachIndex(indices: Int32Array): readonly number[] {
+  const seenFlags = new Uint8Array(indices.reduce((most, index) => Math.max(most, index), 0) + 1);
   const rows: number[] = [];
-  for (let row = 0; row < codes.length; row++) {
-    const code = codes[row]!;
-    if (seenCodes[code] === 1) continue;
-    seenCodes[code] = 1;
+  for (let row = 0; row < indices.length; row++) {
+    const index = indices[row]!;
+    if (seenFlags[index] === 1) continue;
+    seenFlags[index] = 1;
     rows.push(row);
   }
   return rows;
@@ -133,10 +137,10 @@ function keepAnswers(
   const takesText = isDirect && isList === false && textTypes.has(dataType);
   for (let i = 0; i < rows.length; i++) {
     const row = rows[i]!;
-    const code = results.codes[row]!;
+    const index = results.indices[row]!;
     const isAnswered = byteLengthAt(answers.texts, i) > 0;
-    if (isAnswered && takesText && keepFirstListText(results, code, answers, i)) continue;
-    results.codedResults.textResults.markElsewhere(code);
+    if (isAnswered && takesText && keepFirstListText(results, index, answers, i)) continue;
+    results.indexedResults.textResults.markElsewhere(index);
     if (!isAnswered) continue;
     if (isDirect) evaluation.keepCallResult(step, answers.call(i), row);
     else answers.call(i).keep();
@@ -151,21 +155,21 @@ const textTypes: ReadonlySet<string> = new Set(['auto', 'blob', 'string', 'text'
  * list, or begins with anything but a text without escapes.
  */
 function keepFirstListText(
-  { codedResults: keyed }: RowResults,
-  code: number,
+  { indexedResults }: RowResults,
+  index: number,
   { texts: { bytes, offsets } }: TemplateCallAnswers,
   at: number,
 ): boolean {
   const [from, to] = [offsets[at]!, offsets[at + 1]!];
   if (to - from > maxPendingValueLength || bytes[from] !== openBracket) return false;
   if (bytes[from + 1] === closeBracket) {
-    keyed.textResults.keepNone(code);
+    indexedResults.textResults.keepNone(index);
     return true;
   }
   if (bytes[from + 1] !== quote) return false;
   const end = endOfPlainText(bytes, from + 2);
   if (bytes[end] !== quote) return false;
-  keyed.textResults.keepText(code, bytes, from + 2, end);
+  indexedResults.textResults.keepText(index, bytes, from + 2, end);
   return true;
 }
 
@@ -181,12 +185,12 @@ function evaluateAt(
 }
 
 /** Keeps a result among the texts if it is None or a text that text columns store; returns false otherwise. */
-function keepIfText({ codedResults: keyed }: RowResults, code: number, result: PyValue): boolean {
-  if (result === null) keyed.textResults.keepNone(code);
+function keepIfText({ indexedResults }: RowResults, index: number, result: PyValue): boolean {
+  if (result === null) indexedResults.textResults.keepNone(index);
   else {
     const bytes = typeof result === 'string' ? Buffer.from(result) : undefined;
     if (bytes === undefined || bytes.length > budgets.stringBytes) return false;
-    keyed.textResults.keepText(code, bytes, 0, bytes.length);
+    indexedResults.textResults.keepText(index, bytes, 0, bytes.length);
   }
   return true;
 }
@@ -196,17 +200,18 @@ function keepIfText({ codedResults: keyed }: RowResults, code: number, result: P
  * examine each value.
  */
 function appendStepResults(
-  { step: { column, compiled }, results: { codes, codedResults: keyed } }: BatchedCallStep,
+  { step: { column, compiled }, results: { indices, indexedResults } }: BatchedCallStep,
   rows: readonly number[],
   others: ReadonlyMap<number, PyValue>,
 ): boolean {
-  const usedCodes = rows.map((row) => codes[row]!);
+  const usedIndices = rows.map((row) => indices[row]!);
   if (others.size === 0) {
-    for (const code of usedCodes) keyed.textResults.reserve(code);
-    return appendDictionaryEntries(column!, keyed.textResults, codes, usedCodes);
+    for (const index of usedIndices) indexedResults.textResults.reserve(index);
+    return appendDictionaryEntries(column!, indexedResults.textResults, indices, usedIndices);
   }
-  const size = usedCodes.reduce((most, code) => Math.max(most, code + 1), 0);
+  const size = usedIndices.reduce((most, index) => Math.max(most, index + 1), 0);
   const values: (PyValue | undefined)[] = Array.from({ length: size });
-  for (const code of usedCodes) values[code] = others.get(code) ?? keyed.textResults.findText(code);
-  return appendResults(column!, values, codes, compiled.field.dataType === 'integer');
+  for (const index of usedIndices)
+    values[index] = others.get(index) ?? indexedResults.textResults.findText(index);
+  return appendResults(column!, values, indices, compiled.field.dataType === 'integer');
 }

@@ -12,7 +12,7 @@ import { ValueAppender } from './append-value.js';
 export class RecordColumns {
   readonly #appender: ValueAppender;
   readonly #fields: ObjectFields;
-  readonly #made: ValueColumn[] = [];
+  readonly #columns: ValueColumn[] = [];
   #rows = 0;
 
   /** `known` are columns whose types the values must have, `hints` columns whose types are used from the start, if values fit. */
@@ -22,7 +22,7 @@ export class RecordColumns {
       declared: known,
       hints,
       context,
-      onNew: (column) => this.#made.push(column),
+      onNew: (column) => this.#columns.push(column),
     });
   }
 
@@ -42,18 +42,18 @@ export class RecordColumns {
   /** Ends the columns and returns them, in the order in which `append` was first called for them. */
   finish(): Batch {
     const rows = this.#rows;
-    for (const column of this.#made) column.padTo(rows);
-    const seenColumns = this.#made.map((column) => column.column());
-    const stored: { readonly column: Column; readonly data: Data }[] = seenColumns.flatMap(
+    for (const column of this.#columns) column.padTo(rows);
+    const seenColumns = this.#columns.map((column) => column.column());
+    const resultColumns: { readonly column: Column; readonly data: Data }[] = seenColumns.flatMap(
       (column, i) =>
-        column.seen === undefined ? [{ column, data: this.#made[i]!.finish(rows) }] : [],
+        column.seen === undefined ? [{ column, data: this.#columns[i]!.finish(rows) }] : [],
     );
-    const columns = storedColumns(stored.map(({ column }) => column));
-    return { ...makeBatch(columns, rows, stored.map(({ data }) => data)), seen: seenColumns }; // prettier-ignore
+    const columns = storedColumns(resultColumns.map(({ column }) => column));
+    return { ...makeBatch(columns, rows, resultColumns.map(({ data }) => data)), seen: seenColumns }; // prettier-ignore
   }
 
   /** Releases the buffers; the finished batch must not be used afterwards. */
   release(): void {
-    for (const column of this.#made) column.release();
+    for (const column of this.#columns) column.release();
   }
 }

@@ -18,42 +18,42 @@ export function shortenMessage(message: string): string {
 }
 
 /**
- * Returns the messages that a record stores for fields other than `computed`, whose messages are outdated. A value that is no object has no
- * messages.
+ * Returns the messages that a record stores for fields other than `computedFields`, whose messages are outdated. A value that is no object
+ * has no messages.
  */
 export function messagesOfOthers(
-  stored: PyValue | undefined,
-  computed: ReadonlySet<string>,
+  storedErrors: PyValue | undefined,
+  computedFields: ReadonlySet<string>,
 ): readonly (readonly [string, PyValue])[] {
-  if (!(stored instanceof PyDict)) return [];
-  return Array.from(textEntriesOf(stored)).filter(
-    ([name, message]) => message !== null && !computed.has(name),
+  if (!(storedErrors instanceof PyDict)) return [];
+  return Array.from(textEntriesOf(storedErrors)).filter(
+    ([name, message]) => message !== null && !computedFields.has(name),
   );
 }
 
 /** The errors of the expressions of a chunk, which are collected field by field and reported record by record. */
 export class ExpressionErrors {
-  readonly #byRow = new Map<number, Map<string, string>>();
+  readonly #messagesByRow = new Map<number, Map<string, string>>();
 
   addError(row: number, field: string, message: string): void {
-    const errors = this.#byRow.get(row) ?? new Map<string, string>();
-    this.#byRow.set(row, errors.set(field, shortenMessage(message)));
+    const messages = this.#messagesByRow.get(row) ?? new Map<string, string>();
+    this.#messagesByRow.set(row, messages.set(field, shortenMessage(message)));
   }
 
   get isEmpty(): boolean {
-    return this.#byRow.size === 0;
+    return this.#messagesByRow.size === 0;
   }
 
   /** Returns the records that have errors, in their order. */
   rowsWithErrors(): readonly number[] {
-    return Array.from(this.#byRow.keys()).toSorted((a, b) => a - b);
+    return Array.from(this.#messagesByRow.keys()).toSorted((a, b) => a - b);
   }
 
   /** Returns the messages of a record in the order of `fields`. */
   messagesOf(row: number, fields: readonly string[]): readonly (readonly [string, string])[] {
-    const errors = this.#byRow.get(row);
+    const messages = this.#messagesByRow.get(row);
     return fields.flatMap((field) => {
-      const message = errors?.get(field);
+      const message = messages?.get(field);
       return message === undefined ? [] : [[field, message] as const];
     });
   }

@@ -5,7 +5,7 @@ import { memberAt } from '../../../engine/expression/expression.js';
 import { setItem } from '../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 import type { Batch } from '../../../engine/ingest/batch.js';
-import { codesOfCombinations, type DictionaryCodes } from './column-codes.js';
+import { indicesOfCombinations, type DictionaryIndices } from './dictionary-indices.js';
 import { memberReader, type FieldReader } from './column-values.js';
 
 /** The location of a value that an expression reads: a slot, and the path of a member in the slot's object. */
@@ -24,35 +24,40 @@ type SlotSource = FieldReader | null | undefined;
 /** The values of the current record that expressions read. Each value is decoded when it is first read. */
 export class RecordSlots implements RecordFields {
   readonly #batch: Batch;
-  readonly #whole: ReadonlyMap<string, Column>;
-  readonly #declared: ReadonlySet<string>;
-  readonly #slots = new Map<string, number>();
+  readonly #wholeColumns: ReadonlyMap<string, Column>;
+  readonly #declaredNames: ReadonlySet<string>;
+  /** The slot of each value, by the `pathKey` of its path; that of a top-level field is its name. */
+  readonly #slotByKey = new Map<string, number>();
   readonly #paths: MemberPath[] = [];
   readonly #sources: SlotSource[] = [];
   readonly #values: (PyValue | undefined)[] = [];
   /** For each slot, the record that its current value belongs to. */
-  readonly #rows: number[] = [];
-  readonly #codes = new Map<number, DictionaryCodes | null>();
+  readonly #valueRows: number[] = [];
+  readonly #dictionaryIndices = new Map<number, DictionaryIndices | null>();
   /** The sources of fields that have no slot. */
-  readonly #others = new Map<string, SlotSource>();
-  #row = -1;
+  readonly #otherSources = new Map<string, SlotSource>();
+  #currentRow = -1;
 
-  /** `whole` holds the columns of all chunks by name, `declared` the names of fields that are None where the chunk lacks them. */
-  constructor(batch: Batch, whole: ReadonlyMap<string, Column>, declared: ReadonlySet<string>) {
+  /** `wholeColumns` are the columns of all chunks by name, `declaredNames` the names of fields that are None where the chunk lacks them. */
+  constructor(
+    batch: Batch,
+    wholeColumns: ReadonlyMap<string, Column>,
+    declaredNames: ReadonlySet<string>,
+  ) {
     this.#batch = batch;
-    this.#whole = whole;
-    this.#declared = declared;
+    this.#wholeColumns = wholeColumns;
+    this.#declaredNames = declaredNames;
   }
 
   /** Returns the slot of a top-level field. */
   slotOfField(name: string): number {
-    return this.#slot([name], () => this.#source([name]));
+    return this.#addSlot([name], () => this.#findSource([name]));
   }
 
   /** Gives every field of the input a slot, in the order of the record. */
   addAllFields(): void {
     for (const { name } of this.#batch.columns) this.slotOfField(name);
-    for (const name of this.#declared) this.slotOfField(name);
+    for (const name of this.#declaredNames) this.slotOfField(name);
   }
 
   /**
@@ -61,27 +66,27 @@ export class RecordSlots implements RecordFields {
    */
   slotMemberOf(path: MemberPath): SlotMember {
     const [name = '', ...rest] = path;
-    const source = this.#slots.has(name) ? null : this.#source(path);
+    const source = this.#slotByKey.has(name) ? null : this.#findSource(path);
     if (source === null) return { slot: this.slotOfField(name), rest };
-    return { slot: this.#slot(path, () => source), rest: [] };
+    return { slot: this.#addSlot(path, () => source), rest: [] };
   }
 
   /** Makes `row` the current record. */
   goToRecord(row: number): void {
-    this.#row = row;
+    this.#currentRow = row;
   }
 
   /** Discards the values of the current record, so that they are read again. */
   discardValues(): void {
-    this.#rows.fill(-1);
+    this.#valueRows.fill(-1);
   }
 
   valueOfSlot(slot: number): PyValue | undefined {
-    if (this.#rows[slot] === this.#row) return this.#values[slot];
+    if (this.#valueRows[slot] === this.#currentRow) return this.#values[slot];
     const source = this.#sources[slot];
-    const value = source ? source.read(this.#row) : source;
+    const value = source ? source.read(this.#currentRow) : source;
     this.#values[slot] = value;
-    this.#rows[slot] = this.#row;
+    this.#valueRows[slot] = this.#currentRow;
     return value;
   }
 
@@ -93,21 +98,23 @@ export class RecordSlots implements RecordFields {
   /** Replaces the value of a slot in the current record. */
   setSlot(slot: number, value: PyValue | undefined): void {
     this.#values[slot] = value;
-    this.#rows[slot] = this.#row;
+    this.#valueRows[slot] = this.#currentRow;
   }
 
   /**
-   * Returns the codes of a slot's values, by record, before expressions replace them, as `textColumnCodes` does; null if they have no
-   * codes.
+   * Returns the dictionary indices of a slot's values, by record, before expressions replace them, as `textDictionaryIndices` does; null if
+   * they have none.
    */
-  codesOfSlot(slot: number): DictionaryCodes | null {
-    const cachedCodes = this.#codes.get(slot);
-    if (cachedCodes !== undefined) return cachedCodes;
+  dictionaryIndicesOfSlot(slot: number): DictionaryIndices | null {
+    const cachedIndices = this.#dictionaryIndices.get(slot);
+    if (cachedIndices !== undefined) return cachedIndices;
     const source = this.#sources[slot];
-    const codes =
-      source === null ? codesOfCombinations([], this.#batch.rows) : (source?.codes() ?? null);
-    this.#codes.set(slot, codes);
-    return codes;
+    const indices =
+      source === null
+        ? indicesOfCombinations([], this.#batch.rows)
+        : (source?.dictionaryIndices() ?? null);
+    this.#dictionaryIndices.set(slot, indices);
+    return indices;
   }
 
   /** Returns the column of a slot's values before expressions replace them; undefined if no column holds them. */
@@ -128,26 +135,26 @@ export class RecordSlots implements RecordFields {
 
   /** Returns the value of a top-level field of the current record; undefined if the record lacks it. */
   lookUp(name: string): PyValue | undefined {
-    const slot = this.#slots.get(name);
+    const slot = this.#slotByKey.get(name);
     if (slot !== undefined) return this.valueOfSlot(slot);
-    if (!this.#others.has(name)) this.#others.set(name, this.#source([name]));
-    const source = this.#others.get(name);
-    return source ? source.read(this.#row) : source;
+    if (!this.#otherSources.has(name)) this.#otherSources.set(name, this.#findSource([name]));
+    const source = this.#otherSources.get(name);
+    return source ? source.read(this.#currentRow) : source;
   }
 
   /** Returns the names of the fields that records may have. */
   names(): Iterable<string> {
-    return new Set([...this.#batch.columns.map(({ name }) => name), ...this.#declared]);
+    return new Set([...this.#batch.columns.map(({ name }) => name), ...this.#declaredNames]);
   }
 
-  #slot(path: MemberPath, source: () => SlotSource): number {
+  #addSlot(path: MemberPath, source: () => SlotSource): number {
     const key = pathKey(path);
-    const cachedSlot = this.#slots.get(key);
+    const cachedSlot = this.#slotByKey.get(key);
     if (cachedSlot !== undefined) return cachedSlot;
     const slot = this.#paths.push(path) - 1;
-    this.#slots.set(key, slot);
+    this.#slotByKey.set(key, slot);
     this.#sources.push(source());
-    this.#rows.push(-1);
+    this.#valueRows.push(-1);
     return slot;
   }
 
@@ -155,10 +162,15 @@ export class RecordSlots implements RecordFields {
    * Returns the source of the values at a path. Null stands for None in all records; for a member, null means that the top-level field must
    * be read as a whole.
    */
-  #source([name = '', ...members]: MemberPath): SlotSource {
+  #findSource([name = '', ...members]: MemberPath): SlotSource {
     const { columns, data } = this.#batch;
     const at = columns.findIndex((column) => column.name === name);
-    if (at < 0) return members.length === 0 && this.#declared.has(name) ? null : undefined;
-    return memberReader(columns[at]!, data.data.children[at]!, this.#whole.get(name), members);
+    if (at < 0) return members.length === 0 && this.#declaredNames.has(name) ? null : undefined;
+    return memberReader(
+      columns[at]!,
+      data.data.children[at]!,
+      this.#wholeColumns.get(name),
+      members,
+    );
   }
 }

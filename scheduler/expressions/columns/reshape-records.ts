@@ -50,9 +50,9 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     ...(sourceDataset !== undefined && { sourceDataset }),
   });
   const namesComputed = computedNames(expressions);
-  const recomputed = errorNames(expressions);
+  const recomputedNames = errorNames(expressions);
   const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
-  const end = performance.now() + (input.timeoutMs ?? chunkExpressionsTimeoutMs);
+  const deadline = performance.now() + (input.timeoutMs ?? chunkExpressionsTimeoutMs);
 
   const leavesOutErrors = dropsErrors(droppedPaths);
 
@@ -62,9 +62,11 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
    */
   const store = (record: PyDict, storedErrors: PyValue | undefined, hasNewErrors: boolean): void => {
     const errors = record.map.get(errorsField);
-    const before = !hasNewErrors && storedErrors instanceof PyDict ? storedErrors : undefined;
-    const found = errors instanceof PyDict ? [...textEntriesOf(errors)] : [];
-    const messages = new Map(found.filter(([name, message]) => message !== null && message !== (before && getItem(before, name))));
+    const knownErrors = !hasNewErrors && storedErrors instanceof PyDict ? storedErrors : undefined;
+    const errorEntries = errors instanceof PyDict ? [...textEntriesOf(errors)] : [];
+    const messages = new Map(
+      errorEntries.filter(([name, message]) => message !== null && message !== (knownErrors && getItem(knownErrors, name))),
+    );
     for (const [name, message] of messages)
       collector.warn(context.line, codes.expressionError, name, shortenMessage(String(message)));
     for (const path of droppedPaths) removePath(record, path);
@@ -76,12 +78,12 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
       collector.warn(context.line, codes.expressionError, name, shortenMessage(misfit));
       messages.set(name, misfit);
     }
-    const stored = new PyDict();
+    const mergedErrors = new PyDict();
     if (errors instanceof PyDict && !leavesOutErrors)
-      for (const [name, message] of messagesOfOthers(storedErrors, recomputed)) setItem(stored, name, message);
+      for (const [name, message] of messagesOfOthers(storedErrors, recomputedNames)) setItem(mergedErrors, name, message);
     if (expressions.includeErrors)
-      for (const [name, message] of messages) setItem(stored, name, shortenMessage(String(message)));
-    if (stored.map.size > 0) recordColumns.append(errorsField, stored);
+      for (const [name, message] of messages) setItem(mergedErrors, name, shortenMessage(String(message)));
+    if (mergedErrors.map.size > 0) recordColumns.append(errorsField, mergedErrors);
     recordColumns.endRecord();
   }; // prettier-ignore
 
@@ -96,15 +98,15 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     if (row % maxRecordsAhead === 0) {
       const to = Math.min(batch.rows, row + maxRecordsAhead);
       answerCallsAhead(host, passes, (ahead) => {
-        for (let one = row; one < to && performance.now() < end; one++)
-          annotation.prefetchCalls(recordAt(one), ahead.host);
+        for (let rowAhead = row; rowAhead < to && performance.now() < deadline; rowAhead++)
+          annotation.prefetchCalls(recordAt(rowAhead), ahead.host);
       });
     }
     context.line = lineOf(row);
     context.recordNumber++;
     const record = recordAt(row);
     const storedErrors = record.map.get(errorsField);
-    if (performance.now() < end) {
+    if (performance.now() < deadline) {
       const { records, haveErrors, computedFields } = annotation.annotate(record, host);
       for (const [i, one] of records.entries()) store(one, storedErrors, haveErrors[i]!);
       if (needingInput.length > 0) for (const one of computedFields) computedByRow.push(one);
@@ -116,12 +118,17 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     store(record, storedErrors, true);
     computedByRow.push(new Set());
   }
-  const finished = recordColumns.finish();
-  const reshaped = needingInput.length === 0 ? finished : withComputedMarks(finished, needingInput, (name, row) => computedByRow[row]!.has(name)); // prettier-ignore
+  const unmarkedBatch = recordColumns.finish();
+  const reshapedBatch =
+    needingInput.length === 0
+      ? unmarkedBatch
+      : withComputedMarks(unmarkedBatch, needingInput, (name, row) =>
+          computedByRow[row]!.has(name),
+        );
   return {
-    batch: reshaped,
+    batch: reshapedBatch,
     findings: collector.result(),
-    storesErrors: reshaped.columns.some(({ name }) => name === errorsField),
+    storesErrors: reshapedBatch.columns.some(({ name }) => name === errorsField),
     release: () => recordColumns.release(),
   };
 }

@@ -26,9 +26,9 @@ interface EvaluationInput {
   /** The variables of the expressions; the first is the value that a field has before its expression is evaluated. */
   readonly variables: (PyValue | undefined)[];
   readonly host: ExpressionHost;
-  readonly kept: JobResults;
+  readonly jobResults: JobResults;
   /** The time at which the time limit of the chunk expires, on the clock of `performance.now()`. */
-  readonly end: number;
+  readonly deadline: number;
 }
 
 /**
@@ -43,55 +43,57 @@ export class StepEvaluation {
   readonly steps: readonly ComputationStep[];
   readonly slots: RecordSlots;
   readonly #variables: (PyValue | undefined)[];
-  readonly #kept: JobResults;
-  readonly #rows: number;
+  readonly #jobResults: JobResults;
+  readonly #rowCount: number;
   readonly #readsAll: boolean;
-  /** The steps that are evaluated ahead of the records to find their calls; `#passes` is the number of these evaluations. */
-  readonly #ahead: readonly ComputationStep[];
-  readonly #passes: number;
-  readonly #end: number;
+  /** The steps that are evaluated ahead of the records to find their calls; `#passesAhead` is the number of these evaluations. */
+  readonly #aheadSteps: readonly ComputationStep[];
+  readonly #passesAhead: number;
+  readonly #deadline: number;
   #host: ExpressionHost;
   /** The current record as a whole; undefined if the expressions read only fields of it. */
-  #record: PyDict | undefined;
+  #wholeRecord: PyDict | undefined;
   #isLate = false;
   /** Number of evaluations since the clock was last read. */
   #evaluations = evaluationsPerClockRead;
 
-  constructor({ steps, rows, slots, variables, host, kept, end }: EvaluationInput) {
+  constructor({ steps, rows, slots, variables, host, jobResults, deadline }: EvaluationInput) {
     this.steps = steps;
     this.slots = slots;
     this.#variables = variables;
-    this.#kept = kept;
-    this.#rows = rows;
+    this.#jobResults = jobResults;
+    this.#rowCount = rows;
     this.#host = host;
-    this.#end = end;
+    this.#deadline = deadline;
     this.#readsAll = steps.some(({ reads }) => reads === null);
-    this.#ahead = stepsToEvaluateAhead(steps);
-    this.#passes = passesAheadOf(this.#ahead.flatMap(({ compiled }) => compiled.expression ?? []));
+    this.#aheadSteps = stepsToEvaluateAhead(steps);
+    this.#passesAhead = passesAheadOf(
+      this.#aheadSteps.flatMap(({ compiled }) => compiled.expression ?? []),
+    );
   }
 
   /** Whether steps must be evaluated ahead of the records to find their calls of dataset functions. */
   get needsEvaluationAhead(): boolean {
-    return this.#passes > 0;
+    return this.#passesAhead > 0;
   }
 
   /** Returns whether the time limit of the chunk has expired. */
   isTimeOver(): boolean {
     this.#evaluations = 0;
-    return (this.#isLate ||= performance.now() > this.#end);
+    return (this.#isLate ||= performance.now() > this.#deadline);
   }
 
   /** Makes `row` the current record. */
   goToRecord(row: number): void {
     this.slots.goToRecord(row);
     if (this.#evaluations >= evaluationsPerClockRead) this.isTimeOver();
-    this.#record = this.#readsAll ? this.slots.createRecord() : undefined;
+    this.#wholeRecord = this.#readsAll ? this.slots.createRecord() : undefined;
   }
 
   /** Sets the result of a step in the current record. */
   setStepResult({ slot, name }: ComputationStep, result: PyValue): void {
     this.slots.setSlot(slot, result);
-    if (this.#record !== undefined) setItem(this.#record, name, result);
+    if (this.#wholeRecord !== undefined) setItem(this.#wholeRecord, name, result);
   }
 
   /** Computes the result of a step in the current record, or its error. */
@@ -118,15 +120,15 @@ export class StepEvaluation {
    * number of records for which an evaluation was needed; returns the record after the last one.
    */
   evaluateRowsAhead(from: number): number {
-    const [steps, host] = [this.#ahead, this.#host];
-    let to = this.#rows;
+    const [steps, host] = [this.#aheadSteps, this.#host];
+    let to = this.#rowCount;
     let isFirst = true;
-    answerCallsAhead(host, this.#passes, (ahead) => {
+    answerCallsAhead(host, this.#passesAhead, (ahead) => {
       this.#host = ahead.host;
       for (const step of steps) this.#startPass(step);
       let evaluatedRows = 0;
       for (let row = from; row < to && !this.#isLate; row++) {
-        if (this.#evaluatedAhead(ahead, row)) evaluatedRows++;
+        if (this.#evaluateAhead(ahead, row)) evaluatedRows++;
         if (isFirst && evaluatedRows === maxRecordsAhead) to = row + 1;
       }
       isFirst = false;
@@ -179,15 +181,15 @@ export class StepEvaluation {
    * Evaluates steps for a record, ahead of the time when their results are stored. Returns false if all results were already known,
    * possibly from other records with the same values.
    */
-  #evaluatedAhead(ahead: CallPrefetcher, row: number): boolean {
+  #evaluateAhead(ahead: CallPrefetcher, row: number): boolean {
     this.goToRecord(row);
-    const missed = ahead.missed;
-    let [isWhole, isEvaluated] = [true, false];
-    for (const step of this.#ahead) {
+    const missedBefore = ahead.missed;
+    let [hasOnlyFinalResults, isEvaluated] = [true, false];
+    for (const step of this.#aheadSteps) {
       const { results } = step;
       if (results?.hasTriedResult(row)) {
-        isWhole = false;
-        this.setStepResult(step, results.triedResult(row) ?? null);
+        hasOnlyFinalResults = false;
+        this.setStepResult(step, results.findTriedResult(row) ?? null);
         continue;
       }
       const cached = this.cachedResultOf(step, row);
@@ -196,11 +198,11 @@ export class StepEvaluation {
         continue;
       }
       isEvaluated = true;
-      const [result, call] = this.#resultAhead(step, row, ahead);
+      const [result, call] = this.#evaluateStepAhead(step, row, ahead);
       this.setStepResult(step, result ?? null);
-      if (result !== undefined && isWhole && ahead.missed === missed)
+      if (result !== undefined && hasOnlyFinalResults && ahead.missed === missedBefore)
         this.keepStepResult(step, result, row);
-      else results?.addTried(row, result, call);
+      else results?.addTriedResult(row, result, call);
     }
     return isEvaluated;
   }
@@ -217,13 +219,13 @@ export class StepEvaluation {
   }
 
   /** Returns the result of a step, undefined after an error, and the call whose value is the final result, if that is known. */
-  #resultAhead(
+  #evaluateStepAhead(
     step: ComputationStep,
     row: number,
     ahead: CallPrefetcher,
   ): readonly [result: PyValue | undefined, call?: PendingCall | undefined] {
     this.#evaluations = evaluationsPerClockRead;
-    const before = ahead.missed;
+    const missedBefore = ahead.missed;
     let value: PyValue;
     try {
       value = this.#value(step);
@@ -231,14 +233,14 @@ export class StepEvaluation {
       return [undefinedOrThrow(error)];
     }
     // If other answers are missing too, the arguments of the call may depend on them, so the call is not the final one.
-    const mayTake = ahead.missed === before + 1 && this.#mayTakeCall(step, row);
-    const call = mayTake ? ahead.missedCall(value) : undefined;
+    const canTakeCall = ahead.missed === missedBefore + 1 && this.#canTakeCall(step, row);
+    const call = canTakeCall ? ahead.missedCall(value) : undefined;
     return [this.#castAhead(step, value), call];
   }
 
   /** Whether the value of a call may be used as the result of a step, and can be kept. */
-  #mayTakeCall({ compiled: { expression }, results }: ComputationStep, row: number) {
-    if (!results?.isCoded(row) || !expression?.isDatasetCall) return false;
+  #canTakeCall({ compiled: { expression }, results }: ComputationStep, row: number) {
+    if (!results?.hasIndex(row) || !expression?.isDatasetCall) return false;
     return expression.runtime.budget.hasBudgetFor(...missedValueBudget);
   }
 
@@ -257,8 +259,8 @@ export class StepEvaluation {
     const { memo, memoName, results } = step;
     if (lacksNeededValues(step, row)) return { result: null };
     if (memoName !== null) {
-      if (results?.isCoded(row)) return results.findForRow(row);
-      return this.#kept.valueMemo.findMemoized(memoName, this.#read(step, step.reads!));
+      if (results?.hasIndex(row)) return results.findForRow(row);
+      return this.#jobResults.valueMemo.findMemoized(memoName, this.#read(step, step.reads!));
     }
     const result = memo()?.findForRow(row);
     return result === undefined ? undefined : { result };
@@ -271,8 +273,8 @@ export class StepEvaluation {
     memo()?.keepForRow(row, result);
     if (memoName === null) return;
     const cached = cachedResult(result, compiled.expression!.runtime.budget.memory);
-    if (results?.isCoded(row)) results.keepForRow(row, cached);
-    else this.#kept.valueMemo.memoize(memoName, step.arguments, cached);
+    if (results?.hasIndex(row)) results.keepForRow(row, cached);
+    else this.#jobResults.valueMemo.memoize(memoName, step.arguments, cached);
   }
 
   /** Returns the values that a step reads. */
@@ -299,7 +301,7 @@ export class StepEvaluation {
     }
     const slots = this.slots;
     this.#variables[0] = slots.valueOfSlot(slot) ?? null;
-    if (reads === null) return expression.evaluate(this.#record, this.#variables, this.#host);
+    if (reads === null) return expression.evaluate(this.#wholeRecord, this.#variables, this.#host);
     return expression.evaluatePaths(this.#read(step, reads), slots, this.#variables, this.#host);
   }
 }

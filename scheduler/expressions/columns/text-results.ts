@@ -1,9 +1,9 @@
 import { wordBytes, type TextDictionary } from '../../../engine/ingest/text-dictionary.js';
 
-/** The values of `TextResults.nulls`, which say what the result with each code is: a text, None, not known yet, or stored elsewhere. */
+/** The values of `TextResults.nulls`, which say what the result with each index is: a text, None, not known yet, or stored elsewhere. */
 const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];
 
-/** Results that are texts or None, by code, as bytes that columns can copy without creating strings. */
+/** Results that are texts or None, by dictionary index, as bytes that columns can copy without creating strings. */
 export class TextResults implements TextDictionary {
   bytes = new DataView(new ArrayBuffer(1 << 12));
   begins = new Int32Array(0);
@@ -16,43 +16,43 @@ export class TextResults implements TextDictionary {
     return this.#end + 9 * this.nulls.length;
   }
 
-  hasText(code: number): boolean {
-    return code < this.nulls.length && this.nulls[code]! < isUnknown;
+  hasText(index: number): boolean {
+    return index < this.nulls.length && this.nulls[index]! < isUnknown;
   }
 
-  /** Whether the result with a code is not stored here, because `markElsewhere` was called for it. */
-  isMarkedElsewhere(code: number): boolean {
-    return code < this.nulls.length && this.nulls[code] === isElsewhere;
+  /** Whether the result with an index is not stored here, because `markElsewhere` was called for it. */
+  isMarkedElsewhere(index: number): boolean {
+    return index < this.nulls.length && this.nulls[index] === isElsewhere;
   }
 
-  /** Marks a code whose result is not stored here: another cache has it, or an evaluation must find it. */
-  markElsewhere(code: number): void {
-    this.reserve(code);
-    this.nulls[code] = isElsewhere;
+  /** Marks an index whose result is not stored here: another cache has it, or an evaluation must find it. */
+  markElsewhere(index: number): void {
+    this.reserve(index);
+    this.nulls[index] = isElsewhere;
   }
 
-  /** Returns the result with a code; undefined if it is not stored here. */
-  findText(code: number): string | null | undefined {
-    if (!this.hasText(code)) return undefined;
-    if (this.nulls[code] === isNone) return null;
+  /** Returns the result with an index; undefined if it is not stored here. */
+  findText(index: number): string | null | undefined {
+    if (!this.hasText(index)) return undefined;
+    if (this.nulls[index] === isNone) return null;
     const { buffer } = this.bytes;
-    const from = this.begins[code]!;
-    return Buffer.from(buffer, from, this.ends[code]! - from).toString();
+    const from = this.begins[index]!;
+    return Buffer.from(buffer, from, this.ends[index]! - from).toString();
   }
 
-  /** Reserves space for results up to a code. */
-  reserve(code: number): void {
+  /** Reserves space for results up to an index. */
+  reserve(index: number): void {
     const { length } = this.nulls;
-    if (code < length) return;
-    const size = Math.max(code + 1, 2 * length, 1 << 10);
+    if (index < length) return;
+    const size = Math.max(index + 1, 2 * length, 1 << 10);
     this.begins = copyInto(this.begins, new Int32Array(size));
     this.ends = copyInto(this.ends, new Int32Array(size));
     this.nulls = copyInto(this.nulls, new Uint8Array(size).fill(isUnknown));
   }
 
   /** Keeps the text `source[from..to)`, which must be UTF-8. */
-  keepText(code: number, source: Uint8Array, from: number, to: number): void {
-    this.reserve(code);
+  keepText(index: number, source: Uint8Array, from: number, to: number): void {
+    this.reserve(index);
     const end = this.#end + to - from;
     if (end + wordBytes > this.bytes.byteLength) {
       const grownBytes = new Uint8Array(2 * (end + wordBytes));
@@ -61,14 +61,14 @@ export class TextResults implements TextDictionary {
     }
     const { bytes } = this;
     for (let i = from, at = this.#end; i < to; i++, at++) bytes.setUint8(at, source[i]!);
-    this.begins[code] = this.#end;
-    this.ends[code] = this.#end = end;
-    this.nulls[code] = isText;
+    this.begins[index] = this.#end;
+    this.ends[index] = this.#end = end;
+    this.nulls[index] = isText;
   }
 
-  keepNone(code: number): void {
-    this.reserve(code);
-    this.nulls[code] = isNone;
+  keepNone(index: number): void {
+    this.reserve(index);
+    this.nulls[index] = isNone;
   }
 }
 

@@ -41,9 +41,9 @@ type ReadValues = readonly (PyValue | undefined)[];
 export class ValueMemo {
   #latest = new Map<string, MemoLevel>();
   #earlier = new Map<string, MemoLevel>();
-  /** The number of the latest results; `#bytes` is their estimated size. */
-  #results = 0;
-  #bytes = 0;
+  /** The number of the latest results; `#latestBytes` is their estimated size. */
+  #latestCount = 0;
+  #latestBytes = 0;
 
   /** Returns the result of an expression for the given values; undefined if it must be computed. */
   findMemoized(expression: string, values: ReadValues): CachedResult | undefined {
@@ -63,10 +63,10 @@ export class ValueMemo {
   }
 
   #add(expression: string, values: ReadValues, cached: CachedResult): void {
-    if (this.#results >= maxMemoResults / 2 || this.#bytes >= maxMemoBytes / 2) {
+    if (this.#latestCount >= maxMemoResults / 2 || this.#latestBytes >= maxMemoBytes / 2) {
       this.#earlier = this.#latest;
       this.#latest = new Map();
-      this.#results = this.#bytes = 0;
+      this.#latestCount = this.#latestBytes = 0;
     }
     let level = this.#latest.get(expression);
     if (level === undefined) this.#latest.set(expression, (level = new Map()));
@@ -81,8 +81,8 @@ export class ValueMemo {
       }
     }
     level.set(values[last]!, cached);
-    this.#results += 1;
-    this.#bytes += cached.bytes;
+    this.#latestCount += 1;
+    this.#latestBytes += cached.bytes;
   }
 }
 
@@ -90,9 +90,9 @@ function resultAtLevel(root: MemoLevel | undefined, values: ReadValues): CachedR
   let level = root;
   if (level === undefined) return undefined;
   for (let i = 0; i < values.length; i++) {
-    const found: MemoLevel | CachedResult | undefined = level.get(values[i]!);
-    if (found === undefined || !(found instanceof Map)) return found;
-    level = found;
+    const inner: MemoLevel | CachedResult | undefined = level.get(values[i]!);
+    if (inner === undefined || !(inner instanceof Map)) return inner;
+    level = inner;
   }
   return undefined;
 }

@@ -67,10 +67,10 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
         await catalog.tasks.complete(task.id, { metadata, now: now() });
       } catch (error) {
         // The state in the catalogue decides whether the dataset was restored, even if the transaction seemed to fail.
-        const after = await catalog.datasets.get(datasetId);
-        if (after === undefined) await store.drop(datasetId);
-        else if (after.availability !== 'available') await store.retire(datasetId);
-        if (after?.availability !== 'available') throw error;
+        const storedDataset = await catalog.datasets.get(datasetId);
+        if (storedDataset === undefined) await store.drop(datasetId);
+        else if (storedDataset.availability !== 'available') await store.retire(datasetId);
+        if (storedDataset?.availability !== 'available') throw error;
       }
       crashpoint('restore.published');
       await discardFile(data.archive(datasetId)); // if this fails, the sweep at start removes it

@@ -65,8 +65,8 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
         });
       } catch (error) {
         // The state in the catalogue decides whether the snapshot was recorded, even if the transaction seemed to fail.
-        const after = await catalog.datasets.get(datasetId);
-        if (after?.availability !== 'archived') {
+        const storedDataset = await catalog.datasets.get(datasetId);
+        if (storedDataset?.availability !== 'archived') {
           await removeFile(file).catch(() => undefined); // if this fails, the sweep at start removes it
           throw error;
         }

@@ -50,8 +50,8 @@ export async function applyChange<R extends GivenRecords>(
 ): Promise<R & ChangedSegments> {
   const { segments, columns, metadata } = result;
   try {
-    const given = { segments, columns, ...origins };
-    return { ...result, ...(await changeSegments(change, given, snapshot, context)) };
+    const givenSegments = { segments, columns, ...origins };
+    return { ...result, ...(await changeSegments(change, givenSegments, snapshot, context)) };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'input') throw error;
     const receipt = { ...(metadata['receipt'] as JsonObject), is_committed: false };
@@ -66,16 +66,23 @@ async function changeSegments(
   context: RunContext,
 ): Promise<ChangedSegments> {
   const columns = given.columns.filter((column) => !isOfGivenRecords(column));
-  const found = await findChangedRows(change, snapshot, given, columns, context);
-  const { matches, replacing, open } = found;
+  const changedRows = await findChangedRows(change, snapshot, given, columns, context);
+  const { matches, replacing, openSegments } = changedRows;
   const segments =
     matches === undefined
       ? []
       : [
           ...replacing,
-          ...(await writeReplacingSegments(change, open, columns, snapshot, matches, context)),
+          ...(await writeReplacingSegments(
+            change,
+            openSegments,
+            columns,
+            snapshot,
+            matches,
+            context,
+          )),
         ];
-  return { columns, segments, change: summarizeChange(change, segments, found) };
+  return { columns, segments, change: summarizeChange(change, segments, changedRows) };
 }
 
 /** Returns the deletion of the rows that a query finds in a version of a dataset; no keys are needed. */
@@ -130,11 +137,11 @@ async function writeReplacingSegments(
   { scratch, pool, signal }: RunContext,
 ): Promise<readonly Segment[]> {
   const files = segmentFiles(snapshot);
-  const stored = snapshot.segments.map((segment, i) => ({
+  const storedFiles = snapshot.segments.map((segment, i) => ({
     ...files[i]!,
     columns: segment.columns,
   }));
-  const read = given.map(({ path, blockChecksums, columns: own }) => ({
+  const givenFiles = given.map(({ path, blockChecksums, columns: own }) => ({
     path: join(scratch, path),
     blockChecksums,
     columns: own,
@@ -143,43 +150,48 @@ async function writeReplacingSegments(
   const isWhole =
     !keepsOthers || given.every((segment) => hasValuesForAll(segment, snapshot.columns));
   const [givenSizes, storedSizes] = await Promise.all([
-    averageRecordSizes(read, matches.files, { pool, signal }),
-    averageRecordSizes(stored, isWhole ? new Int32Array(0) : matches.segments, { pool, signal }),
+    averageRecordSizes(givenFiles, matches.files, { pool, signal }),
+    averageRecordSizes(storedFiles, isWhole ? new Int32Array(0) : matches.segments, {
+      pool,
+      signal,
+    }),
   ]);
   const sizes = { given: givenSizes, stored: storedSizes };
-  const replacing = divideMatches(matches, given, pool.threads, isWhole, sizes).map((part, i) =>
-    pool.run(
-      replaceInThread,
-      () => ({
-        given: read,
-        columns,
-        keepsOthers,
-        cleared,
-        isById: idFields === null,
-        matches: part,
-        segments: stored,
-        path: join(scratch, `replacing-${i}.parquet`),
-      }),
-      signal,
-    ),
+  const replacingSegments = divideMatches(matches, given, pool.threads, isWhole, sizes).map(
+    (part, i) =>
+      pool.run(
+        replaceInThread,
+        () => ({
+          given: givenFiles,
+          columns,
+          keepsOthers,
+          cleared,
+          isById: idFields === null,
+          matches: part,
+          segments: storedFiles,
+          path: join(scratch, `replacing-${i}.parquet`),
+        }),
+        signal,
+      ),
   );
-  const added = unmatchedRows(given, matches).map((rows, i) => {
+  const addedSegments = unmatchedRows(given, matches).map((rows, i) => {
     if (rows.length === 0) return undefined;
     const segment = given[i]!;
     const hasGivenIds = segment.columns.some(({ physical }) => physical === givenIdColumn.physical);
-    const isNew = rows.length === segment.rows && !hasGivenIds;
+    const isWholeAndNew = rows.length === segment.rows && !hasGivenIds;
     // Without `id_fields`, the given segments may be intermediate ones, which must not be committed.
-    if (isNew && idFields !== null && !segment.columns.some(isOfGivenRecords)) return segment;
+    if (isWholeAndNew && idFields !== null && !segment.columns.some(isOfGivenRecords))
+      return segment;
     const path = join(scratch, `added-${i}.parquet`);
     const writtenSegment = pool.run(
       addInThread,
-      () => ({ given: read[i]!, columns, rows, path }),
+      () => ({ given: givenFiles[i]!, columns, rows, path }),
       signal,
     );
-    return isNew
+    return isWholeAndNew
       ? writtenSegment.then((one) => ({ ...one, idRuns: segment.idRuns }))
       : writtenSegment;
   });
-  const writtenSegments = await Promise.all([...replacing, ...added]);
+  const writtenSegments = await Promise.all([...replacingSegments, ...addedSegments]);
   return writtenSegments.filter((segment) => segment !== undefined);
 }

@@ -35,12 +35,12 @@ export interface ChangedRows {
   /** The dataset's segments that lose rows. */
   readonly update: readonly Segment[];
   /**
-   * The rows of the dataset that the records of `open` name to overwrite or update them, ascending by row id; undefined for records to
-   * delete.
+   * The rows of the dataset that the records of `openSegments` name to overwrite or update them, ascending by row id; undefined for records
+   * to delete.
    */
   readonly matches: RowMatches | undefined;
   /** The given segments whose files `matches` refers to; `replacing` are the given segments that replace rows as they are. */
-  readonly open: readonly Segment[];
+  readonly openSegments: readonly Segment[];
   readonly replacing: readonly Segment[];
   /** Number of rows of the dataset that the given records name. */
   readonly rows: number;
@@ -67,8 +67,8 @@ export async function findChangedRows(
   columns: Columns,
   { scratch, pool, signal }: RunContext,
 ): Promise<ChangedRows> {
-  const open = given.flatMap((segment, file) => (replaced[file] ? [] : [{ segment, file }]));
-  const wantedFiles = open.map(({ segment: { path, blockChecksums } }) => ({
+  const openFiles = given.flatMap((segment, file) => (replaced[file] ? [] : [{ segment, file }]));
+  const wantedFiles = openFiles.map(({ segment: { path, blockChecksums } }) => ({
     path: join(scratch, path),
     blockChecksums,
   }));
@@ -80,8 +80,8 @@ export async function findChangedRows(
   // A segment with `idRuns` is searched for `_id`s without reading it, and one without records is not searched, so their rows do not count
   // when the segments are divided among the threads.
   const shares = segmentSharesPerThread(searchedSegments.map((one) => (one.idRuns || liveRowCount(one) === 0 ? 0 : one.rows)), pool.threads); // prettier-ignore
-  const found = await Promise.all(
-    open.length === 0
+  const matchesOfShares = await Promise.all(
+    openFiles.length === 0
       ? []
       : shares.map((numbers) => {
           const segments = numbers.map((number) => searchedSegments[number]!);
@@ -89,21 +89,21 @@ export async function findChangedRows(
           return pool.run(findInThread, () => search, signal);
         }),
   );
-  const { missing, repeated, distinct = 0 } = found[0] ?? {};
+  const { missing, repeated, distinct = 0 } = matchesOfShares[0] ?? {};
   const key = idFields === null ? '_id' : idFields.join(', ');
-  const locationOfOpen = ([file, row]: KeyRow): string => locationOf(open[file]!.file, row);
+  const locationOfOpen = ([file, row]: KeyRow): string => locationOf(openFiles[file]!.file, row);
   if (missing && mode !== 'upsert') throw missingKeyError(locationOfOpen(missing), key, mode);
   if (repeated) throw duplicateKeyError(repeated.map(locationOfOpen), key);
-  const matches = found.flatMap(({ segments }, share) =>
+  const matches = matchesOfShares.flatMap(({ segments }, share) =>
     segments.map((one, i): SegmentMatch => ({ ...one, segment: shares[share]![i]! })),
   );
   const rows = matches.reduce((sum, match) => sum + match.rows.length, 0);
   const namedRows: MatchedRows[] = [
-    ...matches.map((one) => ({ ...one, fileOf: (i: number) => open[one.files[i]!]!.file })),
+    ...matches.map((one) => ({ ...one, fileOf: (i: number) => openFiles[one.files[i]!]!.file })),
     ...replaced.flatMap((some = [], file) => some.map((one) => ({ ...one, fileOf: () => file }))),
   ];
   const replacing = given.filter((_, file) => replaced[file] !== undefined);
-  const openSegments = open.map(({ segment }) => segment);
+  const openSegments = openFiles.map(({ segment }) => segment);
   return {
     snapshot,
     update: updatedSegments(namedRows, snapshot, (...both) =>
@@ -113,7 +113,7 @@ export async function findChangedRows(
       ),
     ),
     matches: mode === 'delete' ? undefined : joinMatches(matches, rows),
-    open: openSegments,
+    openSegments,
     replacing,
     rows: replacing.reduce((sum, one) => sum + one.rows, rows),
     notFound: mode === 'delete' ? distinct - countMatchedRecords(openSegments, matches) : 0,
@@ -165,24 +165,24 @@ interface MatchedRows extends ReplacedRows {
 
 /** Returns the segments of a snapshot that lose rows; if two given records name the same row, throws what `repeated` returns. */
 function updatedSegments(
-  named: readonly MatchedRows[],
+  namedRows: readonly MatchedRows[],
   snapshot: Snapshot,
   repeated: (first: KeyRow, second: KeyRow) => AppError,
 ): readonly Segment[] {
   const bySegment = Map.groupBy(
-    named.filter(({ rows }) => rows.length > 0),
+    namedRows.filter(({ rows }) => rows.length > 0),
     ({ segment }) => segment,
   );
   return [...bySegment.keys()].toSorted((a, b) => a - b).map((segment) => {
-    const parts = bySegment.get(segment)!;
-    const all = parts.reduce<Int32Array>((rows, part) => unionSorted(rows, part.rows), new Int32Array(0));
-    if (all.length < parts.reduce((sum, { rows }) => sum + rows.length, 0)) {
-      const places = new Map<number, KeyRow>();
-      for (const { rows, given, fileOf } of parts)
+    const ownMatches = bySegment.get(segment)!;
+    const all = ownMatches.reduce<Int32Array>((rows, part) => unionSorted(rows, part.rows), new Int32Array(0));
+    if (all.length < ownMatches.reduce((sum, { rows }) => sum + rows.length, 0)) {
+      const keyRowByRow = new Map<number, KeyRow>();
+      for (const { rows, given, fileOf } of ownMatches)
         for (const [i, row] of rows.entries()) {
-          const [before, own] = [places.get(row), [fileOf(i), given[i]!] as const];
+          const [before, own] = [keyRowByRow.get(row), [fileOf(i), given[i]!] as const];
           if (before !== undefined) throw repeated(...sortRowPair(before, own));
-          places.set(row, own);
+          keyRowByRow.set(row, own);
         }
     }
     return withMoreDeleted(snapshot.segments[segment]!, all);
@@ -202,13 +202,13 @@ function joinMatches(all: readonly SegmentMatch[], count: number): RowMatches {
     rowIds: new Float64Array(count),
   };
   let end = 0;
-  for (const { segment, ...found } of all.toSorted((a, b) => a.segment - b.segment)) {
-    matches.files.set(found.files, end);
-    matches.given.set(found.given, end);
-    matches.segments.fill(segment, end, end + found.rows.length);
-    matches.rows.set(found.rows, end);
-    matches.rowIds.set(found.rowIds, end);
-    end += found.rows.length;
+  for (const { segment, ...match } of all.toSorted((a, b) => a.segment - b.segment)) {
+    matches.files.set(match.files, end);
+    matches.given.set(match.given, end);
+    matches.segments.fill(segment, end, end + match.rows.length);
+    matches.rows.set(match.rows, end);
+    matches.rowIds.set(match.rowIds, end);
+    end += match.rows.length;
   }
   return sortByRowId(matches);
 }

@@ -53,12 +53,12 @@ export async function averageRecordSizes(
   const shares = Map.groupBy(new Set(numbers), (_, i) => i % pool.threads);
   await Promise.all(
     Array.from(shares.values(), async (share) => {
-      const read = share.map((number) => {
+      const ownFiles = share.map((number) => {
         const { path, blockChecksums } = files[number]!;
         return { path, blockChecksums };
       });
-      const found = await pool.run(estimateInThread, () => read, signal, { isUrgent: true });
-      for (const [i, number] of share.entries()) sizes[number] = found[i]!;
+      const ownSizes = await pool.run(estimateInThread, () => ownFiles, signal, { isUrgent: true });
+      for (const [i, number] of share.entries()) sizes[number] = ownSizes[i]!;
     }),
   );
   return sizes;

@@ -41,24 +41,25 @@ export function missingKeyFields(
   columns: Columns,
 ): Uint32Array {
   // All records of a chunk may lack the key: a map with an entry for each would take a large part of the JavaScript heap of a thread.
-  const missing = new Uint32Array(batch.rows);
+  const missingFieldNumbers = new Uint32Array(batch.rows);
   for (const [number, field] of fields.entries()) {
     const path = columnPath(field, columns);
     const isSingle = path?.every(({ isList, type }, i) => !isList && (i + 1 < path.length || (type !== 'object' && type !== 'json'))); // prettier-ignore
     if (path === undefined || isSingle !== true) continue;
     const levels = dataAlong(batch, path);
     for (let row = 0; row < batch.rows; row++)
-      if (missing[row] === 0 && !levels?.every((data) => data.getValid(row)))
-        missing[row] = number + 1;
+      if (missingFieldNumbers[row] === 0 && !levels?.every((data) => data.getValid(row)))
+        missingFieldNumbers[row] = number + 1;
   }
-  return missing;
+  return missingFieldNumbers;
 }
 
 /** Returns the batch without the rows that `missingKeyFields` has found. */
-export function withoutMissingKeys(batch: Batch, missing: Uint32Array): Batch {
+export function withoutMissingKeys(batch: Batch, missingFieldNumbers: Uint32Array): Batch {
   const rows = new Int32Array(batch.rows);
   let count = 0;
-  for (let row = 0; row < batch.rows; row++) if (missing[row] === 0) rows[count++] = row;
+  for (let row = 0; row < batch.rows; row++)
+    if (missingFieldNumbers[row] === 0) rows[count++] = row;
   if (count === batch.rows) return batch;
   const children = batch.data.data.children.map((data) => takeRows(data, rows.subarray(0, count)));
   return { ...makeBatch(batch.columns, count, children), seen: batch.seen };

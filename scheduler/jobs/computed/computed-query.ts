@@ -48,12 +48,14 @@ export function computedQuery(
  * tables of uploaded files if the expressions read nothing but the record. Terms of a query string without a field are searched in stored
  * fields; if another term names a computed field, they are also searched in computed fields.
  */
-export async function querySeparations(asked: ComputedQuery): Promise<readonly SeparatedQuery[]> {
-  const { query, named, fields } = asked;
+export async function querySeparations(
+  fullQuery: ComputedQuery,
+): Promise<readonly SeparatedQuery[]> {
+  const { query, named, fields } = fullQuery;
   const wholeParts = unseparateQuery(query);
   const parts = separateQuery(query, named, fields);
   const genes = await loadGenesForQuery(query);
-  const declaredOnes = declaredFields(asked);
+  const declaredOnes = declaredFields(fullQuery);
   if (declaredOnes === undefined) checkStoredPart(parts, fields, genes);
   else {
     parseQuery(wholeParts.computed, declaredOnes, genes);
@@ -69,17 +71,17 @@ export async function querySeparations(asked: ComputedQuery): Promise<readonly S
  * for every user and time.
  */
 export async function computedOrderOf(
-  asked: ComputedQuery,
+  fullQuery: ComputedQuery,
   { stored, paths }: SeparatedQuery,
   version: number,
 ): Promise<{ readonly order: ComputedOrder; readonly isRepeatable: boolean }> {
-  const { names, isRepeatable } = requiredFieldsOf(asked.settings, asked.named);
-  const { targetFields, annotatorParams } = annotationSettingsToRow(asked.settings);
-  const { scores } = parseQuery(stored, asked.fields, await loadGenesForQuery(stored));
+  const { names, isRepeatable } = requiredFieldsOf(fullQuery.settings, fullQuery.named);
+  const { targetFields, annotatorParams } = annotationSettingsToRow(fullQuery.settings);
+  const { scores } = parseQuery(stored, fullQuery.fields, await loadGenesForQuery(stored));
   const order = {
     version,
     conditions: stored,
-    isRanked: scores.length > 0 && !isOrdered(asked.query),
+    isRanked: scores.length > 0 && !isOrdered(fullQuery.query),
     fields: targetFields.filter(({ name }) => names.has(String(name))),
     data: annotatorParams['data'] as JsonObject,
     paths,
@@ -92,11 +94,11 @@ export async function computedOrderOf(
  * stored part finds; returns undefined if the computed part can be answered only over all records.
  */
 export async function parseComputedPart(
-  asked: ComputedQuery,
+  fullQuery: ComputedQuery,
   parts: SeparatedQuery,
   computed: readonly DatasetField[],
 ): Promise<ComputedTableQuery | undefined> {
-  const fields = computedTableFields(asked, parts, computed);
+  const fields = computedTableFields(fullQuery, parts, computed);
   try {
     const request = parseQuery(parts.computed, fields, await loadGenesForQuery(parts.computed));
     return parts.paths !== null && isRanking(request) ? undefined : { request, fields };
@@ -119,20 +121,20 @@ interface ComputedTableQuery {
  * values, or with their declared types if no record has a value.
  */
 function computedTableFields(
-  asked: ComputedQuery,
+  fullQuery: ComputedQuery,
   { paths }: SeparatedQuery,
-  found: readonly DatasetField[],
+  tableFields: readonly DatasetField[],
 ): readonly DatasetField[] {
-  const { names } = requiredFieldsOf(asked.settings, asked.named);
+  const { names } = requiredFieldsOf(fullQuery.settings, fullQuery.named);
   const isStored = ({ path }: DatasetField): boolean =>
     !names.has(path[0]!) &&
     (paths === null || paths.some((one) => one.every((name, i) => path[i] === name)));
-  const computedFields = found.filter(({ path }) => names.has(path[0]!));
-  const fieldsWithout = asked.settings.fields.filter(
+  const computedFields = tableFields.filter(({ path }) => names.has(path[0]!));
+  const fieldsWithout = fullQuery.settings.fields.filter(
     ({ name }) => names.has(name) && !computedFields.some(({ path }) => path[0] === name),
   );
   return [
-    ...asked.fields.filter(isStored),
+    ...fullQuery.fields.filter(isStored),
     ...computedFields,
     // The computed fields in which no record has a value.
     ...fieldsWithout.map(({ name, dataType, isList }) => uncataloguedField([name], dataType as DataType, { isList })), // prettier-ignore

@@ -33,15 +33,15 @@ export async function prepareComputedTable(
   { version, conditions, isRanked, fields, data, paths }: ComputedOrder,
   { catalog, store }: PublishContext,
 ): Promise<ComputedParams> {
-  const source = await loadVisibleVersion(catalog, store, datasetId, version);
+  const sourceVersion = await loadVisibleVersion(catalog, store, datasetId, version);
   const genes = await loadGenesForQuery(conditions);
-  const found = parseMigrationParams(conditions, source.fields, genes);
+  const request = parseMigrationParams(conditions, sourceVersion.fields, genes);
   const declaredColumns = knownColumns([], declarationsIn(fields));
   const computedNames = new Set(fields.filter(hasExpression).map(({ name }) => String(name)));
   const isSelected = (name: string): boolean =>
     !computedNames.has(name) && !reservedNames.includes(name);
   const wantedPaths = { fields: paths, excludeFields: [] };
-  const selectedColumns = project(source.snapshot.columns, source.fields, wantedPaths)
+  const selectedColumns = project(sourceVersion.snapshot.columns, sourceVersion.fields, wantedPaths)
     .filter(({ column, isStored }) => isStored && isSelected(column.name))
     .map(({ column }) => column);
   const columns = migratedColumns(selectedColumns, declaredColumns, []);
@@ -49,7 +49,7 @@ export async function prepareComputedTable(
   const expressions = migrationExpressions(
     row,
     await evaluationOriginOf(task, catalog),
-    source,
+    sourceVersion,
     [],
     declaredColumns,
   );
@@ -60,8 +60,8 @@ export async function prepareComputedTable(
     migration: {
       commitId: 0,
       sourceName: `dataset ${datasetId}`,
-      snapshot: source.snapshot,
-      request: isRanked ? found : { ...found, scores: [] },
+      snapshot: sourceVersion.snapshot,
+      request: isRanked ? request : { ...request, scores: [] },
       columns,
       // No dataset stores the result of the expressions.
       expressions: expressions && {

@@ -17,12 +17,12 @@ const maxCopiedObjects = 100_000;
 /** Checks the permissions on both vaults, and lists the objects to copy. */
 export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): Promise<CopyParams> {
   const copy = await requireAuthorizedCopy(task, catalog);
-  const found: CopiedObject[] = [];
-  let skipped = 0;
+  const copiedObjects: CopiedObject[] = [];
+  let skippedCount = 0;
   const add = (row: ObjectRow): void => {
-    if (row.objectType === 'dataset') skipped++;
-    else found.push(copiedObjectOf(row));
-    if (found.length > maxCopiedObjects)
+    if (row.objectType === 'dataset') skippedCount++;
+    else copiedObjects.push(copiedObjectOf(row));
+    if (copiedObjects.length > maxCopiedObjects)
       throw new AppError('budget', `a copy takes at most ${maxCopiedObjects} files and folders: copy the folders one by one`); // prettier-ignore
   };
   const { sourceObjectId, sourceVaultId } = copy;
@@ -30,7 +30,7 @@ export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): P
     const root = await catalog.objects.get(sourceObjectId);
     if (root?.vaultId !== sourceVaultId) throw notFoundError();
     add(root);
-    if (root.objectType === 'file') return { objects: found, skipped };
+    if (root.objectType === 'file') return { objects: copiedObjects, skipped: skippedCount };
   }
   const filter = sourceObjectId === null ? { vaultIds: [sourceVaultId] } : { ancestorId: sourceObjectId }; // prettier-ignore
   for (let offset = 0; ; offset += objectsPerPage) {
@@ -42,7 +42,7 @@ export async function prepareCopy(task: TaskRow, { catalog }: PublishContext): P
     if (rows.length < objectsPerPage) break;
   }
   // The list is ordered by path, so a folder precedes its contents.
-  return { objects: found, skipped };
+  return { objects: copiedObjects, skipped: skippedCount };
 }
 
 function copiedObjectOf(row: ObjectRow): CopiedObject {

@@ -21,60 +21,69 @@ export function annotatedColumns(
   { columns, fields }: { readonly columns: Columns; readonly fields: readonly DatasetField[] },
   request: QueryRequest,
 ): AnnotatedColumns {
-  const names = new Set(task.fields.map(({ name }) => name));
-  const dropped = task.dropped.filter(([name]) => !names.has(name!));
-  const returned = project(columns, fields, {
+  const computedNames = new Set(task.fields.map(({ name }) => name));
+  const droppedPaths = task.dropped.filter(([name]) => !computedNames.has(name!));
+  const selectedColumns = project(columns, fields, {
     fields: request.fields,
-    excludeFields: [...request.excludeFields, ...dropped],
+    excludeFields: [...request.excludeFields, ...droppedPaths],
   });
   // Reserved fields are strings, even if an expression computes them.
   const declared = declarationsIn(targetFields).filter(({ name }) => !reservedNames.includes(name));
-  const own = returned.filter(({ column: { name }, isStored }) => isStored && !names.has(name) && !reservedNames.includes(name)).map(({ column }) => column); // prettier-ignore
-  const isGiven = (text: string): boolean => text.trim() !== '';
-  if (isGiven(task.preExpression) || isGiven(task.postExpression)) {
-    const computed = topLevelColumns(knownColumns([], declared), names);
-    const isLast = !isGiven(task.postExpression);
+  const ownColumns = selectedColumns
+    .filter(
+      ({ column: { name }, isStored }) =>
+        isStored && !computedNames.has(name) && !reservedNames.includes(name),
+    )
+    .map(({ column }) => column);
+  const hasText = (text: string): boolean => text.trim() !== '';
+  if (hasText(task.preExpression) || hasText(task.postExpression)) {
+    const computed = topLevelColumns(knownColumns([], declared), computedNames);
+    const isLast = !hasText(task.postExpression);
     // An expression that runs after the fields have been computed may change their values, such as from a single value to a list.
-    const loose = computed.map((column) => ({ ...column, isList: false }));
+    const looseColumns = computed.map((column) => ({ ...column, isList: false }));
     return {
       stored: [],
       known: isLast ? computed : [],
-      hints: typeHints(isLast ? own : [...own, ...loose]),
+      hints: typeHints(isLast ? ownColumns : [...ownColumns, ...looseColumns]),
       fixed: null,
     };
   }
-  const known = topLevelColumns(knownColumns(own, declared), names, own);
-  const typed = new Map(known.map((column) => [column.name, column]));
+  const known = topLevelColumns(knownColumns(ownColumns, declared), computedNames, ownColumns);
+  const columnByName = new Map(known.map((column) => [column.name, column]));
   const physical = new PhysicalNames(known.map((column) => column.physical), true); // prettier-ignore
-  const empty = (name: string): ProjectedColumn => {
-    const found = typed.get(name) ?? { name, physical: physical.add(name), type: 'string', isList: false }; // prettier-ignore
-    return { column: columnWithoutValues(found), isStored: false };
+  const columnOfComputed = (name: string): ProjectedColumn => {
+    const knownColumn = columnByName.get(name) ?? { name, physical: physical.add(name), type: 'string', isList: false }; // prettier-ignore
+    return { column: columnWithoutValues(knownColumn), isStored: false };
   };
-  const transient = new Set(task.fields.flatMap(({ name, isTransient }) => (isTransient ? [name] : []))); // prettier-ignore
-  const kept = returned.filter(({ column }) => !transient.has(column.name));
-  const added = [...names].filter((name) => !transient.has(name) && !kept.some(({ column }) => column.name === name)); // prettier-ignore
+  const transientNames = new Set(task.fields.flatMap(({ name, isTransient }) => (isTransient ? [name] : []))); // prettier-ignore
+  const keptColumns = selectedColumns.filter(({ column }) => !transientNames.has(column.name));
+  const addedNames = [...computedNames].filter(
+    (name) => !transientNames.has(name) && !keptColumns.some(({ column }) => column.name === name),
+  );
   return {
-    stored: own,
+    stored: ownColumns,
     known,
     hints: [],
     fixed: [
-      ...kept.map((one) => (names.has(one.column.name) ? empty(one.column.name) : one)),
-      ...added.map(empty),
+      ...keptColumns.map((one) =>
+        computedNames.has(one.column.name) ? columnOfComputed(one.column.name) : one,
+      ),
+      ...addedNames.map(columnOfComputed),
     ],
   };
 }
 
 /**
- * Returns the declared columns of the fields `names`, which are at the top level of a record. A declaration by a dotted name is left out,
- * except that a stored column is returned as it is stored.
+ * Returns the declared columns of the fields `computedNames`, which are at the top level of a record. A declaration by a dotted name is left
+ * out, except that a stored column is returned as it is stored.
  */
 function topLevelColumns(
   declared: Columns,
-  names: ReadonlySet<string>,
+  computedNames: ReadonlySet<string>,
   stored: Columns = [],
 ): Columns {
   return declared.flatMap((column) => {
-    if (names.has(column.name)) return [column];
+    if (computedNames.has(column.name)) return [column];
     return stored.filter(({ name }) => name === column.name);
   });
 }
@@ -82,6 +91,6 @@ function topLevelColumns(
 /** Returns a column as a file without records has it: a type that depends on the values becomes string. */
 function columnWithoutValues(column: Column): Column {
   const { name, physical, type, isList } = column;
-  const isOpen = type === 'object' || hasOpenType(column);
-  return { name, physical, type: isOpen ? 'string' : type, isList };
+  const isTypeOpen = type === 'object' || hasOpenType(column);
+  return { name, physical, type: isTypeOpen ? 'string' : type, isList };
 }

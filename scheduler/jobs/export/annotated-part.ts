@@ -31,14 +31,14 @@ export interface AnnotatedPart extends Pick<AnnotatedBatch, 'columns' | 'names' 
 /** Runs the expressions of an export on the records of a part, and writes the resulting records as a segment. */
 export async function annotatePart(job: AnnotationJob): Promise<AnnotatedPart> {
   const { annotation, calls, known, hints } = job;
-  const made = annotatedBatch(
+  const annotated = annotatedBatch(
     annotateRecordTexts(readRecordTexts(job), annotation, calls),
     known,
     hints,
   );
-  const { batch, columns, names, findings } = made;
+  const { batch, columns, names, findings } = annotated;
   const segment = batch.rows === 0 ? null : await writeSegmentUnflushed(batch, job.file);
-  made.release();
+  annotated.release();
   return { segment, columns, names, findings };
 }
 

@@ -46,45 +46,46 @@ interface AnnotationSource {
 
 /**
  * Annotates records into a table. If parts disagree about a type, a second pass finds all records again and annotates those of the parts
- * whose types differ from the common ones, so that no rows are kept in memory. `annotated` is called with the number of records that the
- * first pass has annotated so far.
+ * whose types differ from the common ones, so that no rows are kept in memory. `reportAnnotated` is called with the number of records that
+ * the first pass has annotated so far.
  */
 export async function createAnnotatedTable(
   source: AnnotationSource,
   context: RunContext,
-  annotated: (records: number) => void,
+  reportAnnotated: (recordCount: number) => void,
 ): Promise<AnnotatedTable> {
   const { scratch, taskId } = context;
   const { stored, known, hints } = source.columns;
   const parts: AnnotatedPart[] = [];
-  let records = 0;
-  const first = (rows: PartRows, index: number): Promise<AnnotatedPart> =>
+  let recordCount = 0;
+  const annotateFirst = (rows: PartRows, index: number): Promise<AnnotatedPart> =>
     annotatePartInPool(source, context, rows, { name: `records-${index}a`, known, hints });
-  for await (const { part, rows } of annotateParts(source, context, first)) {
+  for await (const { part, rows } of annotateParts(source, context, annotateFirst)) {
     parts.push(part);
-    annotated((records += rows));
+    reportAnnotated((recordCount += rows));
   }
   const { columns } = unifyColumns(stored, parts.map((part) => part.columns)); // prettier-ignore
-  const outdated = parts.map((part) => part.segment !== null && needsRewrite(part.columns, columns)); // prettier-ignore
-  if (outdated.includes(true)) {
-    const again = async (rows: PartRows, index: number): Promise<AnnotatedPart> => {
-      if (outdated[index] !== true) return parts[index]!;
+  const isOutdated = parts.map((part) => part.segment !== null && needsRewrite(part.columns, columns)); // prettier-ignore
+  if (isOutdated.includes(true)) {
+    const annotateAgain = async (rows: PartRows, index: number): Promise<AnnotatedPart> => {
+      if (isOutdated[index] !== true) return parts[index]!;
       await removeFile(join(scratch, parts[index]!.segment!.path));
       return annotatePartInPool(source, context, rows, { name: `records-${index}b`, known: columns, hints: [] }); // prettier-ignore
     };
     let index = 0;
-    for await (const { part } of annotateParts(source, context, again)) parts[index++] = part;
+    for await (const { part } of annotateParts(source, context, annotateAgain))
+      parts[index++] = part;
   }
   await writeStream(join(scratch, schemaFileName), [encodeSchemaFile(columns)]);
   const segments = parts.flatMap(({ segment }) => segment ?? []);
   // The id of the task is unique, so it serves as the id of the table's dataset.
   const ids = { datasetId: taskId, version: 0 };
   const names = fieldNamesOfBatches(parts);
-  const filled = new Set(segments.flatMap((one) => one.columns.map(({ name }) => name)));
+  const filledNames = new Set(segments.flatMap((one) => one.columns.map(({ name }) => name)));
   const findings = mergeFindings(parts.map((part) => ({ findings: part.findings, linesBefore: 0 }))); // prettier-ignore
   return {
     snapshot: unloggedSnapshot({ folder: scratch, schema: schemaFileName, columns, segments }, ids),
-    projection: annotatedProjection(source.columns, columns, names, filled),
+    projection: annotatedProjection(source.columns, columns, names, filledNames),
     warnings: findings.examples.map(({ field, count, message }) => ({ field: field ?? '', count, message })), // prettier-ignore
   };
 }

@@ -26,26 +26,26 @@ interface ComputedSearchRows {
 
 /** Computes the fields by which an export finds its records into a table in its scratch folder. */
 export async function findComputedRows(
-  { asked, attempts }: ComputedSearch,
+  { asked: fullQuery, attempts }: ComputedSearch,
   limit: number,
   context: RunContext,
   engine: QueryEngine,
 ): Promise<ComputedSearchRows> {
   // The number of found records is known only at the end.
-  const counting = mapProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
+  const progressContext = mapProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
   for (const [version, { parts, params }] of attempts.entries()) {
     const folder = join(context.scratch, `computed-${version}`);
-    const result = await writeComputedTable(params, folder, counting, engine);
+    const result = await writeComputedTable(params, folder, progressContext, engine);
     const { snapshot, fields, rowField } = computedTableOf(result, {
       datasetId: context.taskId,
       version,
     });
-    const parsed = await parseComputedPart(asked, parts, fields);
-    if (parsed === undefined) {
+    const tableQuery = await parseComputedPart(fullQuery, parts, fields);
+    if (tableQuery === undefined) {
       await removeTree(folder);
       continue;
     }
-    const request = { ...parsed.request, limit };
+    const request = { ...tableQuery.request, limit };
     const options = exportQueryOptions(snapshot, context);
     return {
       find: () => sourceRows(findRows(engine, snapshot, request, options), snapshot, rowField),
@@ -75,9 +75,9 @@ async function* sourceRows(
     for await (const batch of batches) {
       const rows = segmentRowPairs(batch, snapshot);
       for (let at = 0; at < rows.length; at += 2 * rowsPerRead) {
-        const some = rows.subarray(at, at + 2 * rowsPerRead);
-        const read = materialise(source, some, [{ column, isStored: true }], 'columns');
-        const numbers = read.getChildAt(0)!.toArray() as BigInt64Array;
+        const rowPairs = rows.subarray(at, at + 2 * rowsPerRead);
+        const rowColumn = materialise(source, rowPairs, [{ column, isStored: true }], 'columns');
+        const numbers = rowColumn.getChildAt(0)!.toArray() as BigInt64Array;
         yield { refs: Array.from(numbers, (number) => sourceRowOf(Number(number))) };
       }
     }

@@ -57,50 +57,53 @@ export class ResumableParts {
   readonly #name: string;
   readonly #journal: Journal;
   readonly #code: string;
-  readonly #earlier: ReadonlyMap<string, EarlierAttemptPart>;
+  readonly #earlierParts: ReadonlyMap<string, EarlierAttemptPart>;
   /** The parts whose arrays are not all written yet, by array. */
-  readonly #awaited = new WeakMap<Uint8Array, readonly [PartBeingWritten, ArrayLocation]>();
-  #unrecorded: FinishedPart[] = [];
+  readonly #partsBeingWritten = new WeakMap<
+    Uint8Array,
+    readonly [PartBeingWritten, ArrayLocation]
+  >();
+  #unrecordedParts: FinishedPart[] = [];
   #unrecordedBytes = 0;
   #recording: Promise<void> | undefined;
   #error: unknown;
-  #resumed = 0;
+  #reusedCount = 0;
 
   private constructor(
     { scratch }: RunContext,
     name: string,
     code: string,
-    earlier: ReadonlyMap<string, EarlierAttemptPart>,
+    earlierParts: ReadonlyMap<string, EarlierAttemptPart>,
   ) {
     this.#name = name;
     this.#journal = new Journal(scratch);
     this.#code = code;
-    this.#earlier = earlier;
+    this.#earlierParts = earlierParts;
   }
 
   /** Reads the journals of earlier attempts. `name` is the name of the export file in the scratch folder of each attempt. */
   static async open(context: RunContext, name: string): Promise<ResumableParts> {
-    const earlier = new Map<string, EarlierAttemptPart>();
+    const earlierParts = new Map<string, EarlierAttemptPart>();
     for (const folder of context.earlier) {
       const path = join(folder, name);
       // A part that cannot be read from an earlier file, for whatever reason, is encoded again.
       for (const part of await findIntactParts(folder, name, path).catch(() => []))
-        if (!earlier.has(part.key)) earlier.set(part.key, { ...part, path });
+        if (!earlierParts.has(part.key)) earlierParts.set(part.key, { ...part, path });
     }
-    return new ResumableParts(context, name, await readCodeVersion(), earlier);
+    return new ResumableParts(context, name, await readCodeVersion(), earlierParts);
   }
 
   /** Number of parts that earlier attempts encoded and this one reused. */
   get reusedPartCount(): number {
-    return this.#resumed;
+    return this.#reusedCount;
   }
 
   /** Returns the encoded part of a job, from an earlier attempt if possible, otherwise the result of `encode`. */
   async restoreOrEncode(job: PartJob, encode: () => Promise<unknown>): Promise<unknown> {
     const key = this.#keyOf(job);
-    const earlier = this.#earlier.get(key);
-    const restored = earlier && (await restorePart(earlier).catch(() => undefined));
-    if (restored !== undefined) this.#resumed += 1;
+    const earlierPart = this.#earlierParts.get(key);
+    const restored = earlierPart && (await restorePart(earlierPart).catch(() => undefined));
+    if (restored !== undefined) this.#reusedCount += 1;
     const part = restored === undefined ? await encode() : restored;
     this.#expect(key, part, encodedPartBytes(job, part));
     return part;
@@ -112,7 +115,7 @@ export class ResumableParts {
    */
   recordWrittenPiece(piece: Uint8Array, output: FileWriter): void {
     if (this.#error !== undefined) throw this.#error;
-    const [part, location] = this.#awaited.get(piece) ?? [];
+    const [part, location] = this.#partsBeingWritten.get(piece) ?? [];
     if (part === undefined || location === undefined) return;
     location.at = output.bytes - piece.byteLength;
     part.missing -= 1;
@@ -120,7 +123,7 @@ export class ResumableParts {
     discardBytes(piece);
     if (part.missing > 0) return;
     const { key, part: rest, locations } = part;
-    this.#unrecorded.push({ key, part: rest, locations });
+    this.#unrecordedParts.push({ key, part: rest, locations });
     if (this.#unrecordedBytes >= bytesPerRecord) this.#recording ??= this.#record(output);
   }
 
@@ -136,11 +139,11 @@ export class ResumableParts {
    */
   async #record(output: FileWriter): Promise<void> {
     const record: PartsJournalEntry = {
-      parts: this.#unrecorded,
+      parts: this.#unrecordedParts,
       end: output.bytes,
       sha256: output.sha256(),
     };
-    this.#unrecorded = [];
+    this.#unrecordedParts = [];
     this.#unrecordedBytes = 0;
     try {
       await output.flush();
@@ -160,7 +163,8 @@ export class ResumableParts {
       locations,
       missing: arrays.length,
     };
-    for (const [i, bytes] of arrays.entries()) this.#awaited.set(bytes, [awaited, locations[i]!]);
+    for (const [i, bytes] of arrays.entries())
+      this.#partsBeingWritten.set(bytes, [awaited, locations[i]!]);
   }
 
   /**

@@ -38,8 +38,8 @@ export async function* splitRowsIntoParts(
 
 /** Adds the rows of the batch to the splitter, in order, and yields from time to time, so that finished parts can be encoded in between. */
 function* acceptBatch(batch: RowBatch, splitter: PartSplitter): Generator<void> {
-  let count = 0;
-  const isDue = (): boolean => ++count % rowsPerYield === 0;
+  let addedRows = 0;
+  const isDue = (): boolean => ++addedRows % rowsPerYield === 0;
   if ('refs' in batch) {
     for (const [segment, row] of batch.refs) {
       splitter.addRow(segment, row);
@@ -69,15 +69,15 @@ export async function* splitCommitIntoParts(
   const { datasetId, version } = snapshot;
   const store = openStore(data);
   const { removed, added } = await store.difference(datasetId, commitVersion - 1, version);
-  for (const [from, changedRows] of [
+  for (const [sourceSnapshot, changedRows] of [
     [removedFrom, removed],
     [hasAdded ? snapshot : null, added],
   ] as const) {
-    if (from === null) continue;
-    const rows = await RowSequence.fromSnapshot(from, changedRows);
-    const splitter = new PartSplitter(from, limits);
-    for (let first = 0; first < rows.length; first += rowsPerYield) {
-      for (const [segment, row] of rows.slice(first, first + rowsPerYield))
+    if (sourceSnapshot === null) continue;
+    const rows = await RowSequence.fromSnapshot(sourceSnapshot, changedRows);
+    const splitter = new PartSplitter(sourceSnapshot, limits);
+    for (let firstRow = 0; firstRow < rows.length; firstRow += rowsPerYield) {
+      for (const [segment, row] of rows.slice(firstRow, firstRow + rowsPerYield))
         splitter.addRow(segment, row);
       yield* splitter.takeParts();
     }

@@ -17,15 +17,15 @@ export type PartLimits = Pick<Writer, 'partRecords' | 'copiesRowGroups'>;
 
 /** Collects rows of a snapshot, in order, and splits them into parts of about the same size. */
 export class PartSplitter {
-  readonly #all: readonly CheckedFile[];
+  readonly #segmentFiles: readonly CheckedFile[];
   readonly #segments: Snapshot['segments'];
   /** The average size of a record in segment files, in bytes. */
   readonly #recordBytes: number;
   readonly #copiesRowGroups: boolean;
-  readonly #most: number;
+  readonly #maxRows: number;
   readonly #parts: PartRows[] = [];
   /** For each segment, its index among the files of the current part. */
-  #files = new Map<number, number>();
+  #fileIndexBySegment = new Map<number, number>();
   #rows: Int32Array;
   #length = 0;
 
@@ -33,19 +33,20 @@ export class PartSplitter {
     this.#segments = snapshot.segments;
     this.#recordBytes = snapshot.bytes / Math.max(1, snapshot.rows);
     this.#copiesRowGroups = copiesRowGroups === true;
-    this.#most = Math.max(
+    this.#maxRows = Math.max(
       256,
       Math.min(partRecords, Math.floor(targetPartBytes / this.#recordBytes)),
     );
-    this.#all = segmentFiles(snapshot);
-    this.#rows = new Int32Array(2 * this.#most);
+    this.#segmentFiles = segmentFiles(snapshot);
+    this.#rows = new Int32Array(2 * this.#maxRows);
   }
 
   /** Adds a row of a segment to the current part. */
   addRow(segment: number, row: number): void {
-    let file = this.#files.get(segment);
-    if (file === undefined) this.#files.set(segment, (file = this.#files.size));
-    this.#rows[this.#length++] = file;
+    let fileIndex = this.#fileIndexBySegment.get(segment);
+    if (fileIndex === undefined)
+      this.#fileIndexBySegment.set(segment, (fileIndex = this.#fileIndexBySegment.size));
+    this.#rows[this.#length++] = fileIndex;
     this.#rows[this.#length++] = row;
     if (this.#length === this.#rows.length) this.endPart();
   }
@@ -61,9 +62,9 @@ export class PartSplitter {
       const bytes = (end - first) * this.#recordBytes;
       if (this.#copiesRowGroups && end - first >= minRowGroupRows && bytes <= maxRowGroupBytes) {
         this.endPart();
-        const own = new Int32Array(2 * (end - first));
-        for (let row = first; row < end; row++) own[2 * (row - first) + 1] = row;
-        this.#parts.push({ files: [this.#all[segment]!], rows: own });
+        const ownRows = new Int32Array(2 * (end - first));
+        for (let row = first; row < end; row++) ownRows[2 * (row - first) + 1] = row;
+        this.#parts.push({ files: [this.#segmentFiles[segment]!], rows: ownRows });
       } else for (let row = first; row < end; row++) this.addRow(segment, row);
       yield;
     }
@@ -72,11 +73,13 @@ export class PartSplitter {
   /** Ends the current part. */
   endPart(): void {
     if (this.#length === 0) return;
-    const files = [...this.#files.keys()].map((segment) => this.#all[segment]!);
+    const files = [...this.#fileIndexBySegment.keys()].map(
+      (segment) => this.#segmentFiles[segment]!,
+    );
     const rows = this.#rows.slice(0, this.#length);
     this.#parts.push({ files, rows });
-    this.#files = new Map();
-    this.#rows = new Int32Array(2 * this.#most);
+    this.#fileIndexBySegment = new Map();
+    this.#rows = new Int32Array(2 * this.#maxRows);
     this.#length = 0;
   }
 

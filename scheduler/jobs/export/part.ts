@@ -56,15 +56,15 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): Enco
   if (writer === undefined) throw new AppError('internal', `no writer for ${format}`);
   const segments = openSegments(files);
   const { projection, longest } = context;
-  let count = rows.length / 2;
-  const records: RecordSource = {
+  let recordCount = rows.length / 2;
+  const recordSource: RecordSource = {
     first,
     jsonLines() {
       if (annotation === null) return materialise(segments, rows, projection, 'jsonLines');
       const texts = materialise(segments, rows, projection, 'json');
-      const made = annotateRecordTexts(texts, annotation, job.calls);
-      const lines = Array.from(made, (record) => `${jsonOfRecord(record)}\n`);
-      count = lines.length;
+      const annotatedRecords = annotateRecordTexts(texts, annotation, job.calls);
+      const lines = Array.from(annotatedRecords, (record) => `${jsonOfRecord(record)}\n`);
+      recordCount = lines.length;
       return Buffer.from(lines.join(''));
     },
     cells: (format) => writeCells(segments, rows, cellColumns(projection, longest), format),
@@ -73,7 +73,7 @@ export function encodePart(job: PartJob, writer = writerNamed(job.format)): Enco
     storedRowGroup: (columns) => copyStoredRowGroup(segments, rows, columns),
   };
   try {
-    return { part: writer.encode(records, context), records: count };
+    return { part: writer.encode(recordSource, context), records: recordCount };
   } finally {
     segments.close();
   }

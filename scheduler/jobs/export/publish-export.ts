@@ -53,16 +53,21 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const settings = annotationSettingsOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
-  const asked = settings ? computedQuery(settings, query, fields) : undefined;
-  const found = asked ? withoutConditions(query) : query;
-  const request = parseExportParams(found, fields, await loadGenesForQuery(found));
+  const fullQuery = settings ? computedQuery(settings, query, fields) : undefined;
+  const storedQuery = fullQuery ? withoutConditions(query) : query;
+  const request = parseExportParams(storedQuery, fields, await loadGenesForQuery(storedQuery));
   const projection = project(snapshot.columns, fields, request);
   const titles = fieldTitles(fields);
   const columns = cellNames(projection, titles);
   const options = { isFormulaSafe: row.params['csv_safe'] === true };
   const provenance = await createProvenance(row, writer.format, snapshot.version, catalog, now());
   const file = { projection, columns, options, provenance };
-  const common = { format: writer.format, snapshot, isStored: row.targetFullPath !== null, file };
+  const commonParams = {
+    format: writer.format,
+    snapshot,
+    isStored: row.targetFullPath !== null,
+    file,
+  };
   if (commitId === undefined) {
     const annotation = plan && {
       ...(await evaluationOriginOf(task, catalog)),
@@ -75,8 +80,8 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
       plan && writer.writesJsonLines !== true
         ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)
         : null;
-    const search = asked ? await planComputedSearch(asked, task, snapshot, context) : null;
-    return { ...common, request, search, annotation, annotated, titles };
+    const search = fullQuery ? await planComputedSearch(fullQuery, task, snapshot, context) : null;
+    return { ...commonParams, request, search, annotation, annotated, titles };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFoundError();
@@ -85,7 +90,7 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const removedFrom = exportsRemovedRecords(mode)
     ? await store.snapshot(row.datasetId, commitVersion - 1)
     : null;
-  return { ...common, commitVersion, removedFrom, hasAdded: mode !== 'delete' };
+  return { ...commonParams, commitVersion, removedFrom, hasAdded: mode !== 'delete' };
 }
 
 /**
@@ -93,19 +98,19 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
  * their size is not limited.
  */
 async function planComputedSearch(
-  asked: ComputedQuery,
+  fullQuery: ComputedQuery,
   task: TaskRow,
   { datasetId, version }: Snapshot,
   context: PublishContext,
 ): Promise<ComputedSearch> {
-  const unlimited = { timeoutMs: exportTimeoutMs, maxBytes: Infinity };
+  const computedLimits = { timeoutMs: exportTimeoutMs, maxBytes: Infinity };
   const attempts: ComputedSearch['attempts'][number][] = [];
-  for (const parts of await querySeparations(asked)) {
-    const { order } = await computedOrderOf(asked, parts, version);
+  for (const parts of await querySeparations(fullQuery)) {
+    const { order } = await computedOrderOf(fullQuery, parts, version);
     const params = await prepareComputedTable(task, datasetId, order, context);
-    attempts.push({ parts, params: { ...params, ...unlimited } });
+    attempts.push({ parts, params: { ...params, ...computedLimits } });
   }
-  return { asked, attempts };
+  return { asked: fullQuery, attempts };
 }
 
 /** Moves the file to the folder of exports, and links it into a vault if the export has a `target_full_path`. */

@@ -46,30 +46,35 @@ async function exportQuery(
 ): Promise<ExportResult> {
   const { snapshot, request, search, annotation, annotated, file, titles } = params;
   const options = exportQueryOptions(snapshot, context);
-  const searched = search && (await findComputedRows(search, request.limit, context, engine!));
-  const rows = searched?.find ?? (() => findRows(engine, snapshot, request, options));
-  const { computed = 0 } = searched ?? {};
-  const counting = mapProgress(context, ({ records, recordsTotal, ...progress }) => ({
+  const computedRows = search && (await findComputedRows(search, request.limit, context, engine!));
+  const findRowsOfQuery =
+    computedRows?.find ?? (() => findRows(engine, snapshot, request, options));
+  const { computed: computedCount = 0 } = computedRows ?? {};
+  const progressContext = mapProgress(context, ({ records, recordsTotal, ...progress }) => ({
     ...progress,
-    records: computed + records,
-    recordsTotal: recordsTotal === null ? null : computed + recordsTotal,
+    records: computedCount + records,
+    recordsTotal: recordsTotal === null ? null : computedCount + recordsTotal,
   }));
-  const found = (limits: PartLimits): AsyncGenerator<PartRows> =>
-    splitRowsIntoParts(rows(), snapshot, limits);
+  const partsOf = (limits: PartLimits): AsyncGenerator<PartRows> =>
+    splitRowsIntoParts(findRowsOfQuery(), snapshot, limits);
   const total = recordTotalFromLog(params);
   if (annotation === null || annotated === null)
-    return writeExportFile({ ...params, parts: () => found(writer), total }, writer, counting);
+    return writeExportFile(
+      { ...params, parts: () => partsOf(writer), total },
+      writer,
+      progressContext,
+    );
   const { projection } = file;
-  const source = {
+  const recordsToAnnotate = {
     projection,
     annotation,
     columns: annotated,
-    parts: () => found(annotatedPartLimits),
+    parts: () => partsOf(annotatedPartLimits),
   };
-  const progress = (records: number): void => reportRecords(counting, records, total);
-  const table = await createAnnotatedTable(source, context, progress);
+  const progress = (records: number): void => reportRecords(progressContext, records, total);
+  const table = await createAnnotatedTable(recordsToAnnotate, context, progress);
   const columns = cellNames(table.projection, titles);
-  const made = {
+  const annotatedContent = {
     ...params,
     file: { ...file, projection: table.projection, columns },
     annotation: null,
@@ -82,7 +87,7 @@ async function exportQuery(
     total: table.snapshot.rows,
     warnings: table.warnings,
   };
-  return writeExportFile(made, writer, counting);
+  return writeExportFile(annotatedContent, writer, progressContext);
 }
 
 /** A query that finds all records. */
@@ -101,40 +106,46 @@ interface ExportContent extends Pick<ExportParams, 'format' | 'snapshot' | 'isSt
 }
 
 async function writeExportFile(
-  source: ExportContent,
+  content: ExportContent,
   writer: Writer,
   context: RunContext,
 ): Promise<ExportResult> {
   const { signal } = context;
-  const measured = writer.expandsLists === true ? await measureLists(source, context) : null;
-  const file: FileContext = { ...source.file, longest: measured?.longest ?? null };
-  const warnings: FileWarning[] = [...(source.warnings ?? [])];
+  const measuredLists = writer.expandsLists === true ? await measureLists(content, context) : null;
+  const file: FileContext = { ...content.file, longest: measuredLists?.longest ?? null };
+  const warnings: FileWarning[] = [...(content.warnings ?? [])];
   const name = `export.${writer.extension}`;
-  const made = { records: 0 };
+  const writtenCount = { records: 0 };
   // Parts of annotated records are not reused after a kill, because expressions may depend on other datasets.
-  const isComputed = source.annotation !== null || source.warnings !== undefined;
-  const finished = isComputed ? null : await ResumableParts.open(context, name);
+  const isComputed = content.annotation !== null || content.warnings !== undefined;
+  const resumableParts = isComputed ? null : await ResumableParts.open(context, name);
   const output = await createFile(join(context.scratch, name), {
-    md5: source.isStored,
+    md5: content.isStored,
     sha256: true,
   });
   try {
-    const parts = encodeParts({ ...source, ...measured }, file, context, made, finished);
+    const parts = encodeParts(
+      { ...content, ...measuredLists },
+      file,
+      context,
+      writtenCount,
+      resumableParts,
+    );
     for await (const piece of writer.join(parts, file, (warning) => warnings.push(warning))) {
       if (signal.aborted) throw canceledError();
       await output.write(piece);
-      finished?.recordWrittenPiece(piece, output);
+      resumableParts?.recordWrittenPiece(piece, output);
       crashpoint('export.partial');
     }
-    await finished?.close();
-    const written = await output.finish();
+    await resumableParts?.close();
+    const writtenFile = await output.finish();
     crashpoint('export.finished');
-    const { version } = source.snapshot;
+    const { version } = content.snapshot;
     const { provenance } = file;
-    const { records } = made;
-    return { file: name, records, version, provenance, warnings, resumedParts: finished?.reusedPartCount ?? 0, ...written }; // prettier-ignore
+    const { records } = writtenCount;
+    return { file: name, records, version, provenance, warnings, resumedParts: resumableParts?.reusedPartCount ?? 0, ...writtenFile }; // prettier-ignore
   } catch (error) {
-    await finished?.close().catch(() => undefined); // the first error is reported
+    await resumableParts?.close().catch(() => undefined); // the first error is reported
     await output.abort();
     throw signal.aborted ? canceledError() : error;
   }
@@ -151,7 +162,7 @@ async function measureLists(
   const longest = file.columns.map(() => 0);
   const path = join(scratch, 'rows');
   const segments = new SegmentNumbers();
-  const measured = mapInOrder(
+  const listLengths = mapInOrder(
     saveParts(parts(), path, segments),
     pool.threads + 1,
     ({ files, rows }) => {
@@ -160,7 +171,7 @@ async function measureLists(
     },
   );
   try {
-    for await (const lengths of measured)
+    for await (const lengths of listLengths)
       for (const [i, length] of lengths.entries()) longest[i] = Math.max(longest[i]!, length);
     return { longest, parts: () => readSavedParts(path, segments) };
   } catch (error) {
@@ -174,8 +185,8 @@ class SegmentNumbers {
   readonly #numbers = new Map<CheckedFile, number>();
 
   numberOf(file: CheckedFile): number {
-    const known = this.#numbers.get(file);
-    if (known !== undefined) return known;
+    const knownNumber = this.#numbers.get(file);
+    if (knownNumber !== undefined) return knownNumber;
     const number = this.files.push(file) - 1;
     this.#numbers.set(file, number);
     return number;
@@ -239,41 +250,41 @@ function reportRecords(context: RunContext, records: number, recordsTotal: numbe
  * Yields the encoded parts of the file, in order. Pool threads encode several parts at the same time, and only these parts are in memory.
  */
 async function* encodeParts(
-  source: ExportContent,
+  content: ExportContent,
   file: FileContext,
   context: RunContext,
-  written: { records: number },
-  finished: ResumableParts | null,
+  writtenCount: { records: number },
+  resumableParts: ResumableParts | null,
 ): AsyncGenerator<unknown> {
   const { pool, signal } = context;
-  const { format, annotation } = source;
-  let { total } = source;
+  const { format, annotation } = content;
+  let { total } = content;
   const jobs = async function* (): AsyncGenerator<PartJob> {
-    let first = 0;
-    for await (const { files, rows } of source.parts()) {
-      yield { format, context: file, files, rows, annotation, first };
-      first += rows.length / 2;
+    let firstRecord = 0;
+    for await (const { files, rows } of content.parts()) {
+      yield { format, context: file, files, rows, annotation, first: firstRecord };
+      firstRecord += rows.length / 2;
     }
-    total = first;
+    total = firstRecord;
   };
   const encode = async (job: PartJob) => {
-    const found = job.rows.length / 2;
-    const encoded = (): Promise<EncodedPart> =>
+    const foundCount = job.rows.length / 2;
+    const encodeInPool = (): Promise<EncodedPart> =>
       pool.run(encodeInThread, () => job, signal, {
         isUrgent: true,
         ...(annotation && { calls: context.hostCalls }),
       });
-    if (finished === null) return { ...(await encoded()), found };
-    const part = await finished.restoreOrEncode(job, async () => (await encoded()).part);
-    return { part, records: found, found };
+    if (resumableParts === null) return { ...(await encodeInPool()), found: foundCount };
+    const part = await resumableParts.restoreOrEncode(job, async () => (await encodeInPool()).part);
+    return { part, records: foundCount, found: foundCount };
   };
   // For annotated records, progress was reported while they were annotated, so writing them reports none.
-  const isReported = source.warnings === undefined;
+  const isReported = content.warnings === undefined;
   if (isReported) reportRecords(context, 0, total);
-  let read = 0;
+  let processedCount = 0;
   for await (const { part, records, found } of mapInOrder(jobs(), pool.threads + 1, encode)) {
-    written.records += records;
-    if (isReported) reportRecords(context, (read += found), total);
+    writtenCount.records += records;
+    if (isReported) reportRecords(context, (processedCount += found), total);
     yield part;
   }
 }

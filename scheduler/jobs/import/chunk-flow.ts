@@ -56,7 +56,9 @@ export class ChunkFlow {
 
   /** Whether no further chunk is started. */
   get isStopped(): boolean {
-    return this.#lastFeed < Infinity || this.#signal.aborted || this.#relevantFailures().length > 0;
+    return (
+      this.#lastFeed < Infinity || this.#signal.aborted || this.#findRelevantFailures().length > 0
+    );
   }
 
   /**
@@ -78,7 +80,7 @@ export class ChunkFlow {
         index += 1;
         bytesBefore = sourceBytes;
         const working = chunk.index > feed.last ? 'skip' : work(chunk);
-        if (working !== 'skip') await this.#add(feed, chunk.index, working);
+        if (working !== 'skip') await this.#addChunk(feed, chunk.index, working);
         if (this.isStopped || (index > feed.last && !isCounted)) break;
       }
     } catch (error) {
@@ -94,16 +96,18 @@ export class ChunkFlow {
   async waitUntilFinished(): Promise<void> {
     await Promise.all(this.#inProgress);
     if (this.#signal.aborted) throw canceledError();
-    const [first] = this.#relevantFailures().sort(
+    const [firstFailure] = this.#findRelevantFailures().sort(
       (a, b) => a.feed.number - b.feed.number || a.index - b.index,
     );
-    if (first !== undefined) throw first.error;
+    if (firstFailure !== undefined) throw firstFailure.error;
   }
 
   /** Adds a chunk to those in progress, and waits while `parallel` chunks are in progress. */
-  async #add(feed: SourceFeed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
-    const done = this.#settle(feed, index, working).finally(() => this.#inProgress.delete(done));
-    this.#inProgress.add(done);
+  async #addChunk(feed: SourceFeed, index: number, working: Promise<ChunkOutcome>): Promise<void> {
+    const settled = this.#settle(feed, index, working).finally(() =>
+      this.#inProgress.delete(settled),
+    );
+    this.#inProgress.add(settled);
     while (this.#inProgress.size >= this.#parallel) await Promise.race(this.#inProgress);
   }
 
@@ -117,7 +121,7 @@ export class ChunkFlow {
     }
   }
 
-  #relevantFailures() {
+  #findRelevantFailures() {
     return this.#failures.filter(
       ({ feed, index }) => feed.number <= this.#lastFeed && index <= feed.last,
     );

@@ -34,12 +34,12 @@ export async function detectEntities(
     for (const { rules, samples } of mergedRules) {
       const values = samples.get(fieldPathKey(path));
       if (values === undefined) continue;
-      const wanted = [...rules.wanted].filter(
+      const wantedTypes = [...rules.wanted].filter(
         (type) => !isNumeric(column.type) || numericEntityTypes.has(type),
       );
-      const found = detectEntity(column.name, values, new Set(wanted), genes);
-      if (found === null) continue;
-      const { entityType, sampled, matched } = found;
+      const detection = detectEntity(column.name, values, new Set(wantedTypes), genes);
+      if (detection === null) continue;
+      const { entityType, sampled, matched } = detection;
       detections.push({ field: name, entity_type: entityType, sampled, matched });
       if (rules.isApplied) fields.push({ name, path, entityType });
       break;
@@ -60,8 +60,10 @@ function mergeSamplesByRules(sources: readonly SourceSamples[]): readonly {
     const { rules } = group[0]!;
     const merge = new SampleMerge(rules.size);
     for (const { samples } of group) merge.add(samples);
-    const samples = merge.result().map(({ path, values }) => [fieldPathKey(path), values] as const);
-    return { rules, samples: new Map(samples) };
+    const sampleEntries = merge
+      .result()
+      .map(({ path, values }) => [fieldPathKey(path), values] as const);
+    return { rules, samples: new Map(sampleEntries) };
   });
 }
 

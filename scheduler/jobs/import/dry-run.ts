@@ -85,9 +85,9 @@ export async function writeFirstSegments(
   let recordsWanted = maxSampleRecords;
   for (const run of runs) {
     const flow = new ChunkFlow(pool.threads + 2, signal);
-    const found = await run.writeSampleSegments(columns, flow, recordsWanted);
-    segments.push(...found);
-    recordsWanted -= found.reduce((sum, { rows }) => sum + rows, 0);
+    const ownSegments = await run.writeSampleSegments(columns, flow, recordsWanted);
+    segments.push(...ownSegments);
+    recordsWanted -= ownSegments.reduce((sum, { rows }) => sum + rows, 0);
     if (recordsWanted <= 0) break;
   }
   return segments;
@@ -99,16 +99,18 @@ function fieldsAfterImport(
   fields: readonly DatasetField[],
   described: readonly Partial<NewField>[],
 ): readonly DatasetField[] {
-  let next = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
+  let nextOrdering = 1 + Math.max(-1, ...fields.map((field) => field.ordering ?? -1));
   const knownPaths = new Set(fields.map(({ path }) => path.join('\n')));
   const orderings = new Map(
     described.map((field) => [(field.path ?? [field.name]).join('\n'), field.ordering]),
   );
-  const added = columnPaths(columns).filter((path) => !knownPaths.has(path.join('\n')));
-  const rows = added.map((path) =>
-    uncataloguedField(path, 'string', { ordering: orderings.get(path.join('\n')) ?? next++ }),
+  const newPaths = columnPaths(columns).filter((path) => !knownPaths.has(path.join('\n')));
+  const newFields = newPaths.map((path) =>
+    uncataloguedField(path, 'string', {
+      ordering: orderings.get(path.join('\n')) ?? nextOrdering++,
+    }),
   );
-  return [...fields, ...rows];
+  return [...fields, ...newFields];
 }
 
 function columnPaths(

@@ -46,32 +46,36 @@ export function parseEntityRules(params: JsonObject): EntityDetectionRules | nul
  * chunks are in memory.
  */
 export class ChunkSamples {
-  readonly #merged: SampleMerge;
+  readonly #merge: SampleMerge;
   /** The samples of chunks that wait until the samples of an earlier chunk have been added. */
-  readonly #early = new Map<number, readonly FieldSample[]>();
-  #next = 0;
-  #last = Infinity;
+  readonly #waitingSamples = new Map<number, readonly FieldSample[]>();
+  #nextChunk = 0;
+  #lastChunk = Infinity;
 
   constructor(size: SampleSize) {
-    this.#merged = new SampleMerge(size);
+    this.#merge = new SampleMerge(size);
   }
 
   /** Adds the samples of a chunk. They are ignored if the records end in an earlier chunk. */
   addChunk(index: number, samples: readonly FieldSample[], hasEnded: boolean): void {
-    if (hasEnded) this.#last = Math.min(this.#last, index);
-    this.#early.set(index, samples);
-    for (let next; (next = this.#early.get(this.#next)) !== undefined; this.#next++) {
-      if (this.#next <= this.#last) this.#merged.add(next);
-      this.#early.delete(this.#next);
+    if (hasEnded) this.#lastChunk = Math.min(this.#lastChunk, index);
+    this.#waitingSamples.set(index, samples);
+    for (
+      let nextSamples;
+      (nextSamples = this.#waitingSamples.get(this.#nextChunk)) !== undefined;
+      this.#nextChunk++
+    ) {
+      if (this.#nextChunk <= this.#lastChunk) this.#merge.add(nextSamples);
+      this.#waitingSamples.delete(this.#nextChunk);
     }
   }
 
   /** Adds the samples of a chunk that was read a second time; values that were sampled before are not counted twice. */
   addRereadChunk(samples: readonly FieldSample[]): void {
-    this.#merged.add(samples);
+    this.#merge.add(samples);
   }
 
   result(): readonly FieldSample[] {
-    return this.#merged.result();
+    return this.#merge.result();
   }
 }

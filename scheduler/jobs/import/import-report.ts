@@ -60,15 +60,15 @@ export async function createImportReport(
 ): Promise<ImportReport> {
   const sources: SourceReport[] = [];
   for (const run of runs) sources.push(await createSourceReport(run));
-  const total = (of: (source: SourceReport) => number): number =>
+  const sumOfSources = (of: (source: SourceReport) => number): number =>
     sources.reduce((sum, source) => sum + of(source), 0);
   const counts = requireConsistentCounts('the import', {
-    records_read: total((source) => source.records_read),
-    records_stored: total((source) => source.records_stored),
-    records_rejected: total((source) => source.records_rejected),
-    ...recordsMadeEntry(total((source) => source.records_made ?? 0)),
+    records_read: sumOfSources((source) => source.records_read),
+    records_stored: sumOfSources((source) => source.records_stored),
+    records_rejected: sumOfSources((source) => source.records_rejected),
+    ...recordsMadeEntry(sumOfSources((source) => source.records_made ?? 0)),
   });
-  const bytes = total((source) => source.bytes);
+  const bytes = sumOfSources((source) => source.bytes);
   return {
     sources,
     bytes,
@@ -83,8 +83,8 @@ async function createSourceReport(run: SourceRun): Promise<SourceReport> {
   const { source, file, layout } = run;
   const { header, compression } = layout;
   const results = run.results();
-  const sum = (of: (chunk: (typeof results)[number]) => number): number =>
-    results.reduce((total, chunk) => total + of(chunk), 0);
+  const sumOfChunks = (of: (chunk: (typeof results)[number]) => number): number =>
+    results.reduce((sum, chunk) => sum + of(chunk), 0);
   const [, objectId = null, revision = null] = /^object (\d+)-(\d+)$/.exec(file.identity) ?? [];
   return {
     name: source.name,
@@ -97,12 +97,12 @@ async function createSourceReport(run: SourceRun): Promise<SourceReport> {
     reader: layout.reader.name,
     genome_build: header.genomeBuild,
     meanings: header.meanings ?? [],
-    lines: header.bodyLine + sum((chunk) => chunk.lines),
+    lines: header.bodyLine + sumOfChunks((chunk) => chunk.lines),
     ...requireConsistentCounts(source.name, {
-      records_read: sum((chunk) => chunk.read),
-      records_stored: sum((chunk) => chunk.stored),
-      records_rejected: sum((chunk) => chunk.rejected),
-      ...recordsMadeEntry(sum((chunk) => chunk.made ?? 0)),
+      records_read: sumOfChunks((chunk) => chunk.read),
+      records_stored: sumOfChunks((chunk) => chunk.stored),
+      records_rejected: sumOfChunks((chunk) => chunk.rejected),
+      ...recordsMadeEntry(sumOfChunks((chunk) => chunk.made ?? 0)),
     }),
   };
 }

@@ -44,27 +44,27 @@ export async function createImportResult(
   });
   if (message !== null) throw new TaskFailure(new AppError('input', message), metadata);
   const results = runs.flatMap((run) => run.results());
-  const records = results.reduce((sum, chunk) => sum + chunk.read, 0);
+  const recordsRead = results.reduce((sum, chunk) => sum + chunk.read, 0);
   const bytes = runs.reduce((sum, run) => sum + run.file.bytes, 0);
   const validation = { ...(metadata['validation'] as JsonObject), detections: detected.detections };
   context.progress({
-    records,
-    recordsTotal: records,
+    records: recordsRead,
+    recordsTotal: recordsRead,
     bytes,
     bytesTotal: bytes,
     errors: findings.records,
   });
   // If a field has several descriptions, the last one takes precedence: that of a format over that of a detected entity, and that of the
   // first source over those of later sources.
-  const formats = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
-  const describedFields = [...detected.fields, ...formats];
+  const formatFields = runs.toReversed().flatMap(({ layout }) => layout.header.fields);
+  const describedFields = [...detected.fields, ...formatFields];
   return {
     segments: results.flatMap(({ segment }) => (segment === null ? [] : [segment])),
     columns: filledColumns,
     declared: params.declared,
     described: describedFields,
     genomeBuild: genomeBuildOf(runs) ?? null,
-    records,
+    records: recordsRead,
     metadata: { ...metadata, validation },
   };
 }
@@ -82,8 +82,8 @@ export async function withDryRun(
   const segments = change ? result.segments : await writeFirstSegments(runs, columns, context);
   const sample = await readSampleOfSegments(segments, columns, dryRun.fields, described, context);
   const seenColumns = runs.flatMap((run) => run.columnsOfChunks());
-  const seen = pathsWithValues(seenColumns.reduce(unifyChunkColumns, []));
-  return { ...result, dryRun: { sample, seen } };
+  const seenPaths = pathsWithValues(seenColumns.reduce(unifyChunkColumns, []));
+  return { ...result, dryRun: { sample, seen: seenPaths } };
 }
 
 /** Returns the message of the error that fails the import; null if the import succeeds, possibly with rejected records. */

@@ -88,12 +88,14 @@ function addDeclaredColumn(
     isList: false,
     open: 'both',
   };
-  const next =
+  const declaredColumn =
     rest.length === 0
       ? applyDeclaration(column, declaration)
       : addDeclaredMember(column, rest, declaration);
-  if (knownColumn === undefined) return [...columns, next];
-  return next === knownColumn ? columns : columns.map((one) => (one === knownColumn ? next : one));
+  if (knownColumn === undefined) return [...columns, declaredColumn];
+  return declaredColumn === knownColumn
+    ? columns
+    : columns.map((one) => (one === knownColumn ? declaredColumn : one));
 }
 
 function addDeclaredMember(
@@ -103,8 +105,8 @@ function addDeclaredMember(
 ): Column {
   if (column.type !== 'object') return column;
   const children = column.children ?? [];
-  const next = addDeclaredColumn(children, path, declaration, false);
-  return next === children ? column : { ...column, children: next };
+  const newChildren = addDeclaredColumn(children, path, declaration, false);
+  return newChildren === children ? column : { ...column, children: newChildren };
 }
 
 /** Returns the column, completed by a declaration if its type, or whether it is a list, is not known yet. */

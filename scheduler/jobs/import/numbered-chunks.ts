@@ -24,14 +24,14 @@ export function numberChunks<R extends ChunkCounts>(
 ): readonly NumberedChunk<R>[] {
   let before = { lines: bodyLine, read: 0, stored: 0 };
   return results.map((result) => {
-    const numbered = { result, source, before };
+    const numberedChunk = { result, source, before };
     const { read, lines = read, stored } = result;
     before = {
       lines: before.lines + lines,
       read: before.read + read,
       stored: before.stored + stored,
     };
-    return numbered;
+    return numberedChunk;
   });
 }
 

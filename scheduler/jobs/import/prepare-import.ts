@@ -39,13 +39,13 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
   const origin = await evaluationOriginOf(task, catalog);
   const expressions = fieldExpressionsOf(row, origin, fields, columns);
   const givenColumns = matchesById(row) ? [givenIdColumn] : [];
-  const stored = markDeclaredColumns(columns, fields);
+  const storedColumns = markDeclaredColumns(columns, fields);
   const declarations = [...declaredFields, ...declarationsIn(row.targetFields)];
   return {
     commitId: row.commitId,
     change: recordChangeOf(row, expressions),
     sources: await importSourcesOf(row, task, context),
-    stored: [...givenColumns, ...columnsToCheck(stored, row, expressions)],
+    stored: [...givenColumns, ...columnsToCheck(storedColumns, row, expressions)],
     isUrgent: row.source === 'data_records',
     dryRun: row.isDryRun ? { fields, described: fieldPropertiesIn(row.targetFields) } : null,
     transient: transientFieldNames(row.targetFields),
@@ -53,7 +53,7 @@ export async function prepareImport(task: TaskRow, context: PublishContext): Pro
     fixedEntities: fieldsWithFixedEntity(fields, row.targetFields),
     known: [
       ...givenColumns,
-      ...columnsToCheck(knownColumns(stored, declarations), row, expressions),
+      ...columnsToCheck(knownColumns(storedColumns, declarations), row, expressions),
     ],
     declared: declaredFields,
   };

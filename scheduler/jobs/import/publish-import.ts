@@ -45,8 +45,8 @@ export async function publishImport(
     const update = applied ? await rebaseChange(applied, result.columns, snapshot, store) : [];
     if (update === undefined) return 'run again';
     const fields = await catalog.fields.all(row.datasetId);
-    const stored = markDeclaredColumns(snapshot.columns, fields);
-    const { columns } = unifyColumns(stored, [result.columns]);
+    const storedColumns = markDeclaredColumns(snapshot.columns, fields);
+    const { columns } = unifyColumns(storedColumns, [result.columns]);
     if (areOutdated(result.segments, columns)) return 'run again'; // a commit has changed the type of a field
     if (isRedeclared(result, fields)) return 'run again'; // a field was declared after the import began
     const describedFields = [...result.described, ...fieldPropertiesIn(row.targetFields)];
@@ -156,8 +156,8 @@ function publicationOf(
   },
 ): LoggedPublication {
   const size = result.segments.reduce((sum, segment) => sum + segment.bytes, 0);
-  const stored = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
-  const { added, changed } = result.change ?? { added: stored, changed: 0 };
+  const storedRecords = result.segments.reduce((sum, segment) => sum + segment.rows, 0);
+  const { added, changed } = result.change ?? { added: storedRecords, changed: 0 };
   return {
     datasetId: row.datasetId,
     importId: row.id,
@@ -167,14 +167,14 @@ function publicationOf(
     logVersion: snapshot.version + 1,
     mode: row.commitMode,
     title: row.title === '' ? 'Records Import' : row.title,
-    recordsModified: stored,
+    recordsModified: storedRecords,
     ...(result.change && { changes: { added, changed, removed: 0 } }),
     recordsTotal: snapshot.rows + added,
     bytesTotal: snapshot.bytes + size,
     size,
     // A commit that writes no records adds no coordinates to the dataset.
     genomeBuild:
-      stored === 0 ? null : ((row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild),
+      storedRecords === 0 ? null : ((row.genomeBuild as GenomeBuild | null) ?? result.genomeBuild),
     ...fields,
     metadata: {
       ...metadataOfImport(result, context),

@@ -117,10 +117,10 @@ export function readerByHints(
 /** Choice: `format` is the name of a reader or an extension, with or without the dot and the extension of a compression, such as `.gz`. */
 function readerByFormat(format: string): Reader {
   const plainFormat = removeCompressionExtension(format.trim()).toLowerCase().replace(/^\./, '');
-  const found =
+  const matchingReader =
     readers.find(({ name }) => name === plainFormat) ??
     readers.find(({ extensions }) => extensions.includes(plainFormat));
-  if (found !== undefined) return found;
+  if (matchingReader !== undefined) return matchingReader;
   const knownReaders = readers.map(({ name }) => name).join(', ');
   throw invalidError(
     'format',

@@ -94,7 +94,7 @@ async function writeLines(
   let blockBytes = 0;
   let bytes = 0;
   let records = 0;
-  const end = async (): Promise<void> => {
+  const writeBlock = async (): Promise<void> => {
     if (blockBytes > 0) await file.write(await gzip(Buffer.concat(block, blockBytes)));
     block = [];
     blockBytes = 0;
@@ -105,9 +105,9 @@ async function writeLines(
     blockBytes += line.length;
     bytes += line.length;
     records++;
-    if (blockBytes >= 1 << 20) await end();
+    if (blockBytes >= 1 << 20) await writeBlock();
   }
-  await end();
+  await writeBlock();
   return records;
 }
 

@@ -88,8 +88,8 @@ export class ImportResume {
     for (const { folder, entry } of this.#earlier.get(key) ?? []) {
       const { name, bytes, md5 } = (await entry.read()) as FetchedFile & { readonly name: string };
       const from = join(folder, name);
-      const found = await computeFileDigest(from, 'md5').catch(() => undefined);
-      if (found?.bytes !== bytes || found.hex !== md5) continue;
+      const digest = await computeFileDigest(from, 'md5').catch(() => undefined);
+      if (digest?.bytes !== bytes || digest.hex !== md5) continue;
       await this.recordDownload(key, file, { bytes, md5 });
       await moveFile(from, file);
       await syncFolder(this.#context.scratch);

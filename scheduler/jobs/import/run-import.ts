@@ -55,8 +55,8 @@ export async function runImport(params: ImportParams, context: RunContext): Prom
     const fixedNames = [...params.fixedEntities, ...declaredEntities.map(({ name }) => name ?? '')];
     const detected = await detectEntities(samples, columns, fixedNames);
     const result = await createImportResult(params, context, runs, columns, detected);
-    const changed = change === null ? result : await change.applyToResult(result, runs);
-    return await withDryRun(params, context, runs, changed);
+    const changedResult = change === null ? result : await change.applyToResult(result, runs);
+    return await withDryRun(params, context, runs, changedResult);
   } catch (error) {
     throw await createFailureWithReport(params, context, runs, error);
   } finally {
@@ -96,8 +96,8 @@ async function readAllSources(
   change: ImportChange | null,
 ): Promise<void> {
   const { sources, known, transient, expressions, commitId, isUrgent } = params;
-  const expected = await files.open();
-  const report = (): void => reportProgress(context, runs, expected, files);
+  const expectedBytes = await files.open();
+  const report = (): void => reportProgress(context, runs, expectedBytes, files);
   files.onProgress(report);
   // An attempt that resumes keeps showing the progress of the previous attempt until it has read a chunk.
   if (resume?.hasEarlierEntries !== true) report();
@@ -128,22 +128,22 @@ async function readAllSources(
   };
   const flow = createChunkFlow(context);
   let chunks = 0;
-  for (const [number, source] of sources.entries()) {
+  for (const [sourceNumber, source] of sources.entries()) {
     if (flow.isStopped) break;
-    const toRead: SourceToRead = {
+    const sourceToRead: SourceToRead = {
       source,
       firstChunk: chunks,
-      isCounted: number + 1 < sources.length,
-      file: () => files.file(number),
+      isCounted: sourceNumber + 1 < sources.length,
+      file: () => files.file(sourceNumber),
       opened: (run) => void runs.push(run),
     };
-    chunks += await SourceRun.readSource(importContext, toRead, flow);
+    chunks += await SourceRun.readSource(importContext, sourceToRead, flow);
   }
   await flow.waitUntilFinished();
   report();
-  const last = runs.findIndex((run) => run.isStoppedByError);
+  const errorIndex = runs.findIndex((run) => run.isStoppedByError);
   // Sources after an error are dropped, because it depends on timing which of their chunks have been read.
-  if (last !== -1) runs.splice(last + 1);
+  if (errorIndex !== -1) runs.splice(errorIndex + 1);
 }
 
 /** Returns the key of a change that adds no records without it. Records that expressions produce have no line by which to reject them. */
@@ -165,28 +165,28 @@ function createChunkFlow({ pool, signal }: RunContext): ChunkFlow {
 function reportProgress(
   context: RunContext,
   runs: readonly SourceRun[],
-  expected: readonly number[],
+  expectedBytes: readonly number[],
   files: SourceFiles,
 ): void {
   const bytesOf = (at: number): number =>
-    runs[at]?.file.bytes ?? files.announcedBytes(at) ?? expected[at] ?? 0;
+    runs[at]?.file.bytes ?? files.announcedBytes(at) ?? expectedBytes[at] ?? 0;
   const results = runs.flatMap((run) => run.results());
   context.progress({
     records: results.reduce((sum, chunk) => sum + chunk.read, 0),
     recordsTotal: null,
     bytes: runs.reduce((sum, run) => sum + run.bytesRead, 0),
-    bytesTotal: expected.reduce((sum, _, at) => sum + bytesOf(at), 0),
+    bytesTotal: expectedBytes.reduce((sum, _, at) => sum + bytesOf(at), 0),
     errors: results.reduce((sum, chunk) => sum + chunk.findings.records, 0),
     ...(files.fetchedBytes !== null && { fetchedBytes: files.fetchedBytes }),
   });
 }
 
 function checkColumnCount(params: ImportParams, columns: Columns): void {
-  const added = leafCount(columns) - leafCount(params.known);
-  if (added <= budgets.columnsPerImport) return;
+  const addedLeaves = leafCount(columns) - leafCount(params.known);
+  if (addedLeaves <= budgets.columnsPerImport) return;
   throw new AppError(
     'budget',
-    `${sourcesName(params.sources)}: the import brings ${added} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFieldsAdvice}`,
+    `${sourcesName(params.sources)}: the import brings ${addedLeaves} new fields, and ${budgets.columnsPerImport} are the most that one may add: ${fewerFieldsAdvice}`,
   );
 }
 

@@ -68,19 +68,19 @@ export class SourceRun {
   readonly #settings: ChunkSettings;
   readonly #results: ChunkResult[] = [];
   /**
-   * The unified columns of the first `#hinted` chunks, all of which have been read. Later chunks get them as hints, so that a chunk whose
-   * values fit these types needs no second pass.
+   * The unified columns of the first `#hintedChunks` chunks, all of which have been read. Later chunks get them as hints, so that a chunk
+   * whose values fit these types needs no second pass.
    */
   #hints: Columns = [];
-  #hinted = 0;
+  #hintedChunks = 0;
   readonly #rules: EntityDetectionRules | null;
   readonly #samples: ChunkSamples | null;
   /** The columns of the input, unified over all chunks, that expressions read. */
-  #inputs: Columns = [];
+  #inputColumns: Columns = [];
   /** For each chunk that was read twice, the findings of the first pass, which include the warnings. */
-  readonly #firstPass = new Map<number, Findings>();
+  readonly #firstPassFindings = new Map<number, Findings>();
   /** Index of the chunk in which the records end or at whose error reading stops. The results of later chunks are ignored. */
-  #last = Infinity;
+  #lastChunk = Infinity;
 
   private constructor(
     importContext: ImportRunContext,
@@ -145,25 +145,25 @@ export class SourceRun {
    */
   static async readSource(
     importContext: ImportRunContext,
-    toRead: SourceToRead,
+    sourceToRead: SourceToRead,
     flow: ChunkFlow,
   ): Promise<number> {
-    const { source: importSource, isCounted } = toRead;
+    const { source: importSource, isCounted } = sourceToRead;
     const { pool, signal } = importContext.context;
     let source: Source | undefined;
     let run: SourceRun | undefined;
     try {
       return await flow.feedChunks(
         async () => {
-          const file = await toRead.file();
+          const file = await sourceToRead.file();
           source = await openLocalSource(file, importSource);
           const layout = await readLayout(importSource, source, pool.threads);
           const replaceable = layout.isSmall ? await importContext.replaceable?.() : undefined;
-          run = new SourceRun(importContext, toRead, file, layout, replaceable);
-          toRead.opened(run);
+          run = new SourceRun(importContext, sourceToRead, file, layout, replaceable);
+          sourceToRead.opened(run);
           return chunksOf(layout, source, signal);
         },
-        (chunk) => run!.#readFirst(chunk),
+        (chunk) => run!.#readInFirstPass(chunk),
         { isCounted },
       );
     } finally {
@@ -172,28 +172,34 @@ export class SourceRun {
   }
 
   /** Reads those chunks again in which expressions have seen other values than with `columns`, the columns of the input over all chunks. */
-  async reevaluateChunks(columns: Columns, read: InputFields, flow: ChunkFlow): Promise<void> {
-    this.#inputs = columns;
+  async reevaluateChunks(
+    columns: Columns,
+    fieldsRead: InputFields,
+    flow: ChunkFlow,
+  ): Promise<void> {
+    this.#inputColumns = columns;
     const knownInputs = this.#settings.inputs ?? [];
     const outdatedChunks = new Set(
       this.#results.flatMap(({ inputs, stored }, index) =>
-        index <= this.#last &&
+        index <= this.#lastChunk &&
         stored > 0 &&
-        hasSeenOtherTypes(inputs ?? [], columns, { known: knownInputs, read })
+        hasSeenOtherTypes(inputs ?? [], columns, { known: knownInputs, read: fieldsRead })
           ? [index]
           : [],
       ),
     );
     if (outdatedChunks.size === 0) return;
     const settings = { ...this.#settings, inputs: columns, isFinal: true };
-    await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'e'));
+    await this.#readAgain(outdatedChunks, flow, (chunk) =>
+      this.#readInSecondPass(chunk, settings, 'e'),
+    );
   }
 
   /** Runs the second pass: reads those chunks again whose column types differ from the final types, or whose records may lack the key. */
   async rewriteChunks(columns: Columns, flow: ChunkFlow): Promise<void> {
     const outdatedChunks = new Set(
       this.#results.flatMap((chunk, index) =>
-        index <= this.#last &&
+        index <= this.#lastChunk &&
         chunk.stored > 0 &&
         (needsRewrite(chunk.columns, columns) || chunk.mayLackKey === true)
           ? [index]
@@ -202,25 +208,27 @@ export class SourceRun {
     );
     if (outdatedChunks.size === 0) return;
     const settings = this.#finalSettings(columns);
-    await this.#readAgain(outdatedChunks, flow, (chunk) => this.#readSecond(chunk, settings, 'b'));
+    await this.#readAgain(outdatedChunks, flow, (chunk) =>
+      this.#readInSecondPass(chunk, settings, 'b'),
+    );
   }
 
-  /** Writes, for a dry run, the segments of the first chunks that together have at least `records` records. */
+  /** Writes, for a dry run, the segments of the first chunks that together have at least `recordsWanted` records. */
   async writeSampleSegments(
     columns: Columns,
     flow: ChunkFlow,
-    records: number,
+    recordsWanted: number,
   ): Promise<readonly Segment[]> {
-    const chunks = new Set<number>();
+    const chunkIndices = new Set<number>();
     for (const [index, { stored }] of this.#results.entries()) {
-      if (records <= 0 || index > this.#last) break;
-      if (stored > 0) chunks.add(index);
-      records -= stored;
+      if (recordsWanted <= 0 || index > this.#lastChunk) break;
+      if (stored > 0) chunkIndices.add(index);
+      recordsWanted -= stored;
     }
-    if (chunks.size === 0) return [];
+    if (chunkIndices.size === 0) return [];
     const segments: Segment[] = [];
     const settings = { ...this.#finalSettings(columns), isDryRun: false, replaceable: undefined };
-    await this.#readAgain(chunks, flow, async (chunk) => {
+    await this.#readAgain(chunkIndices, flow, async (chunk) => {
       const { segment } = await this.#chunks.readChunk(chunk, settings, 's', () => this.#hints);
       if (segment !== null) segments[chunk.index] = segment;
       return 'continue';
@@ -232,7 +240,7 @@ export class SourceRun {
   /** Throws if the format marks the end of the records and no chunk contained it. */
   requireEndMark(): void {
     const { missingEndMessage } = this.layout.header;
-    if (missingEndMessage === undefined || this.#last < Infinity) return;
+    if (missingEndMessage === undefined || this.#lastChunk < Infinity) return;
     throw new InputError({ file: this.source.name }, missingEndMessage);
   }
 
@@ -243,7 +251,7 @@ export class SourceRun {
 
   /** Returns the results of the chunks that have been read, in order, up to the end of the records. */
   results(): readonly ChunkResult[] {
-    return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#last);
+    return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#lastChunk);
   }
 
   get rejectedRecordCount(): number {
@@ -269,20 +277,22 @@ export class SourceRun {
   /** Returns the findings of all chunks, with line numbers of the file. */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
-    const parts = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
-      if (index > this.#last) return [];
-      const first = this.#firstPass.get(index);
-      const before = linesBefore;
+    const findingsOfChunks = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
+      if (index > this.#lastChunk) return [];
+      const firstFindings = this.#firstPassFindings.get(index);
+      const linesBeforeChunk = linesBefore;
       linesBefore += lines;
       // If the chunk has rejected records, the second pass finds the same errors again, so only the findings of the first pass count.
-      const parts =
-        first === undefined || first.errors > 0 ? [first ?? findings] : [first, findings];
-      return [...parts, lateFindings ?? noFindings].map((part) => ({
+      const ownFindings =
+        firstFindings === undefined || firstFindings.errors > 0
+          ? [firstFindings ?? findings]
+          : [firstFindings, findings];
+      return [...ownFindings, lateFindings ?? noFindings].map((part) => ({
         findings: part,
-        linesBefore: before,
+        linesBefore: linesBeforeChunk,
       }));
     });
-    return resolveTypeDependentWarnings(mergeFindings(parts), this.columnsOfChunks());
+    return resolveTypeDependentWarnings(mergeFindings(findingsOfChunks), this.columnsOfChunks());
   }
 
   /** Returns the chunks, with their positions in the source. */
@@ -305,7 +315,7 @@ export class SourceRun {
   }
 
   async #readAgain(
-    chunks: ReadonlySet<number>,
+    chunkIndices: ReadonlySet<number>,
     flow: ChunkFlow,
     work: (chunk: SourceChunk) => Promise<ChunkOutcome>,
   ): Promise<void> {
@@ -316,25 +326,25 @@ export class SourceRun {
           source = await openLocalSource(this.file, this.source);
           return chunksOf(this.layout, source, this.#import.context.signal);
         },
-        (chunk) => (chunks.has(chunk.index) ? work(chunk) : 'skip'),
-        { last: Math.max(...chunks) },
+        (chunk) => (chunkIndices.has(chunk.index) ? work(chunk) : 'skip'),
+        { last: Math.max(...chunkIndices) },
       );
     } finally {
       await source?.close();
     }
   }
 
-  async #readFirst(chunk: SourceChunk): Promise<ChunkOutcome> {
+  async #readInFirstPass(chunk: SourceChunk): Promise<ChunkOutcome> {
     const result = await this.#chunks.restoreOrRead(chunk, this.#settings, 'a', () => this.#hints);
-    this.#store(chunk.index, result);
+    this.#storeResult(chunk.index, result);
     this.#samples?.addChunk(chunk.index, result.samples, result.hasEnded);
     this.bytesRead += chunk.bytes;
-    if (result.hasEnded) this.#last = Math.min(this.#last, chunk.index);
+    if (result.hasEnded) this.#lastChunk = Math.min(this.#lastChunk, chunk.index);
     if (!this.#chunks.restoredChunkNumbers.has(result.index)) this.#import.chunkRead();
     if (result.hasEnded) return 'end';
     if (!this.source.validation.raiseOnErrors || result.findings.errors === 0) return 'continue';
     this.isStoppedByError = true;
-    this.#last = Math.min(this.#last, chunk.index);
+    this.#lastChunk = Math.min(this.#lastChunk, chunk.index);
     return 'stop';
   }
 
@@ -345,29 +355,33 @@ export class SourceRun {
     const requiredKey = key && { ...key, isEnforced: true };
     const settings = { ...this.#settings, columns, requiredKey, isFinal: true };
     if (expressions === null) return settings;
-    return { ...settings, inputs: rereadColumns(columns, this.#inputs, expressions) };
+    return { ...settings, inputs: rereadColumns(columns, this.#inputColumns, expressions) };
   }
 
-  async #readSecond(
+  async #readInSecondPass(
     chunk: SourceChunk,
     settings: ChunkSettings,
     pass: PassMark,
   ): Promise<'continue'> {
     const result = await this.#chunks.restoreOrRead(chunk, settings, pass, () => this.#hints);
-    const first = this.#results[chunk.index];
-    if (first !== undefined && !this.#firstPass.has(chunk.index))
-      this.#firstPass.set(chunk.index, first.findings);
-    this.#store(chunk.index, result);
+    const firstResult = this.#results[chunk.index];
+    if (firstResult !== undefined && !this.#firstPassFindings.has(chunk.index))
+      this.#firstPassFindings.set(chunk.index, firstResult.findings);
+    this.#storeResult(chunk.index, result);
     this.#samples?.addRereadChunk(result.samples);
     return 'continue';
   }
 
-  #store(index: number, result: ChunkResult): void {
+  #storeResult(index: number, result: ChunkResult): void {
     // The samples are not kept with the result, because their total size would grow with the number of chunks.
     this.#results[index] = { ...result, samples: [] };
     if (!this.layout.reader.usesHints) return;
-    for (let next; (next = this.#results[this.#hinted]) !== undefined; this.#hinted++)
-      this.#hints = unifyChunkColumns(this.#hints, next.columns);
+    for (
+      let nextResult;
+      (nextResult = this.#results[this.#hintedChunks]) !== undefined;
+      this.#hintedChunks++
+    )
+      this.#hints = unifyChunkColumns(this.#hints, nextResult.columns);
   }
 }
 

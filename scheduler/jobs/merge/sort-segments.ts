@@ -47,15 +47,15 @@ export async function sortSegments(
   const mergedSegments: Segment[] = [];
   const origins: EncodedOrigins[] = [];
   for (const [i, span] of spans.entries()) {
-    const order = (attempt: number) => ({
+    const inputOf = (attempt: number) => ({
       sources,
       span,
       columns,
       file: join(scratch, `${i}-${attempt}.parquet`),
     });
-    const sorted = await pool.run(sortInThread, order, signal);
-    mergedSegments.push(sorted.segment);
-    origins.push(sorted.origins);
+    const sortedSegment = await pool.run(sortInThread, inputOf, signal);
+    mergedSegments.push(sortedSegment.segment);
+    origins.push(sortedSegment.origins);
   }
   const files = mergedSegments.map(({ path }) => join(scratch, path));
   const problem = dropsDeleted
@@ -72,9 +72,9 @@ function describeRecordLoss(
   sources: readonly MergeSource[],
   merged: readonly Segment[],
 ): string | undefined {
-  const before = sources.reduce((sum, { segment }) => sum + liveRowCount(segment), 0);
-  const after = merged.reduce((sum, { rows }) => sum + rows, 0);
-  return before === after ? undefined : `${after} records of ${before}`;
+  const rowsBefore = sources.reduce((sum, { segment }) => sum + liveRowCount(segment), 0);
+  const rowsAfter = merged.reduce((sum, { rows }) => sum + rows, 0);
+  return rowsBefore === rowsAfter ? undefined : `${rowsAfter} records of ${rowsBefore}`;
 }
 
 function readFooterCounts(files: readonly string[]): Promise<readonly FooterCounts[]> {

@@ -61,9 +61,9 @@ export async function* cutRowsIntoChunks(
   const rowOrder = new OrderedChunkBuilder(maxRows, at);
   let wholeSegments: ChunkSegment[] = [];
   /** The batches of rows of the current segment; they are joined when the segment is complete. */
-  let parts: ChunkSegment['rows'][] = [];
-  let rows = 0;
-  let last = -1;
+  let rowBatches: ChunkSegment['rows'][] = [];
+  let chunkRows = 0;
+  let lastSegment = -1;
   for await (const batch of batches) {
     if ('refs' in batch) {
       for (const [segment, row] of batch.refs) {
@@ -72,25 +72,25 @@ export async function* cutRowsIntoChunks(
       }
       continue;
     }
-    const { segment: number, rows: found } = batch;
-    const ownRows = { ...at(number), rows: found };
-    const count = segmentRowCount(ownRows);
+    const { segment: number, rows: foundRows } = batch;
+    const chunkSegment = { ...at(number), rows: foundRows };
+    const count = segmentRowCount(chunkSegment);
     if (count === 0) continue;
-    if (number !== last) {
-      joinBatchesOfLastSegment(wholeSegments, parts);
-      parts = [];
-      if (rows > 0 && rows + count > maxRows) {
+    if (number !== lastSegment) {
+      joinBatchesOfLastSegment(wholeSegments, rowBatches);
+      rowBatches = [];
+      if (chunkRows > 0 && chunkRows + count > maxRows) {
         yield { segments: wholeSegments };
         wholeSegments = [];
-        rows = 0;
+        chunkRows = 0;
       }
-      wholeSegments.push(ownRows);
+      wholeSegments.push(chunkSegment);
     }
-    parts.push(found);
-    rows += count;
-    last = number;
+    rowBatches.push(foundRows);
+    chunkRows += count;
+    lastSegment = number;
   }
-  joinBatchesOfLastSegment(wholeSegments, parts);
+  joinBatchesOfLastSegment(wholeSegments, rowBatches);
   if (wholeSegments.length > 0) yield { segments: wholeSegments };
   const lastRows = rowOrder.endChunk();
   if (lastRows) yield lastRows;
@@ -98,23 +98,23 @@ export async function* cutRowsIntoChunks(
 
 /** The rows of a chunk in an order that differs from that of the segments. */
 class OrderedChunkBuilder {
-  readonly #most: number;
+  readonly #maxRows: number;
   readonly #at: (segment: number) => Omit<ChunkSegment, 'rows'>;
-  #indexes = new Map<number, number>();
+  #indexBySegment = new Map<number, number>();
   #order: Int32Array;
   #length = 0;
 
   constructor(most: number, at: (segment: number) => Omit<ChunkSegment, 'rows'>) {
-    this.#most = most;
+    this.#maxRows = most;
     this.#at = at;
     this.#order = new Int32Array(0);
   }
 
   /** Adds a row; returns a chunk if the row completes one. */
   addRow(segment: number, row: number): ChunkRows | undefined {
-    if (this.#order.length === 0) this.#order = new Int32Array(2 * this.#most);
-    let index = this.#indexes.get(segment);
-    if (index === undefined) this.#indexes.set(segment, (index = this.#indexes.size));
+    if (this.#order.length === 0) this.#order = new Int32Array(2 * this.#maxRows);
+    let index = this.#indexBySegment.get(segment);
+    if (index === undefined) this.#indexBySegment.set(segment, (index = this.#indexBySegment.size));
     this.#order[this.#length++] = index;
     this.#order[this.#length++] = row;
     return this.#length === this.#order.length ? this.endChunk() : undefined;
@@ -123,12 +123,12 @@ class OrderedChunkBuilder {
   /** Returns a chunk with the rows that were added since the last chunk. */
   endChunk(): ChunkRows | undefined {
     if (this.#length === 0) return undefined;
-    const segments = [...this.#indexes.keys()].map((number) => ({
+    const segments = [...this.#indexBySegment.keys()].map((number) => ({
       ...this.#at(number),
       rows: 'all' as const,
     }));
     const order = this.#order.slice(0, this.#length);
-    this.#indexes = new Map();
+    this.#indexBySegment = new Map();
     this.#length = 0;
     return { segments, order };
   }
@@ -140,14 +140,17 @@ function segmentRowCount({ segment, rows }: ChunkSegment): number {
 
 /** Replaces the rows of the last segment by the rows of all of its batches. */
 function joinBatchesOfLastSegment(
-  whole: ChunkSegment[],
-  parts: readonly ChunkSegment['rows'][],
+  segments: ChunkSegment[],
+  rowBatches: readonly ChunkSegment['rows'][],
 ): void {
-  if (parts.length < 2) return;
-  const last = whole.at(-1)!;
-  const rows = parts.map((part) => {
-    if (part === 'all') throw new Error(`rows of segment ${last.segment.path} come twice`);
+  if (rowBatches.length < 2) return;
+  const lastSegment = segments.at(-1)!;
+  const rowArrays = rowBatches.map((part) => {
+    if (part === 'all') throw new Error(`rows of segment ${lastSegment.segment.path} come twice`);
     return part;
   });
-  whole[whole.length - 1] = { ...last, rows: concatenateArrays(Int32Array, rows) };
+  segments[segments.length - 1] = {
+    ...lastSegment,
+    rows: concatenateArrays(Int32Array, rowArrays),
+  };
 }

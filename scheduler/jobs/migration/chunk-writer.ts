@@ -46,21 +46,21 @@ export class ChunkWriter {
   readonly #results: MigratedChunk[] = [];
   /** The rows of the chunks, if a second pass may be needed. */
   readonly #rows: ChunkRows[] = [];
-  readonly #mayChange: boolean;
+  readonly #mayNeedSecondPass: boolean;
   readonly #samples: ChunkSamples | null;
-  readonly #rejected = new RejectedBudget();
+  readonly #rejectedBudget = new RejectedBudget();
   /** The rows of the first chunk. */
   firstChunkRows: ChunkRows | undefined;
-  #found = 0;
-  #done = 0;
-  #errors = 0;
+  #rowsFound = 0;
+  #recordsRead = 0;
+  #rejectedCount = 0;
   #isStopped = false;
 
   constructor(params: MigrationParams, context: RunContext) {
     this.#params = params;
     this.#context = context;
     this.#samples = params.entityDetection && new ChunkSamples(params.entityDetection.rules.size);
-    this.#mayChange =
+    this.#mayNeedSecondPass =
       params.expressions !== null ||
       requiredKeyOf(params, false) !== null ||
       params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
@@ -71,8 +71,10 @@ export class ChunkWriter {
     const { raiseOnErrors } = this.#params.validation;
     const gap = this.#results.findIndex((chunk) => chunk === undefined);
     const knownResults = gap === -1 ? this.#results : this.#results.slice(0, gap);
-    const last = raiseOnErrors ? knownResults.findIndex(({ findings }) => findings.errors > 0) : -1;
-    return last === -1 ? knownResults : knownResults.slice(0, last + 1);
+    const errorIndex = raiseOnErrors
+      ? knownResults.findIndex(({ findings }) => findings.errors > 0)
+      : -1;
+    return errorIndex === -1 ? knownResults : knownResults.slice(0, errorIndex + 1);
   }
 
   /** Returns the samples for the detection of entity types; empty if none is detected. */
@@ -87,15 +89,16 @@ export class ChunkWriter {
   }
 
   countRecords(): MigratedCounts {
-    const sum = (of: (chunk: MigratedChunk) => number): number =>
+    const sumOf = (of: (chunk: MigratedChunk) => number): number =>
       this.completedChunks.reduce((total, chunk) => total + of(chunk), 0);
     // A dry run without casts does not read the records: it only counts them.
-    if (this.#readsNothing) return { read: this.#found, made: 0, stored: this.#found, rejected: 0 };
+    if (this.#readsNothing)
+      return { read: this.#rowsFound, made: 0, stored: this.#rowsFound, rejected: 0 };
     return {
-      read: sum(({ read }) => read),
-      made: sum(({ made }) => made),
-      stored: sum(({ stored }) => stored),
-      rejected: sum(({ rejected }) => rejected),
+      read: sumOf(({ read }) => read),
+      made: sumOf(({ made }) => made),
+      stored: sumOf(({ stored }) => stored),
+      rejected: sumOf(({ rejected }) => rejected),
     };
   }
 
@@ -117,36 +120,36 @@ export class ChunkWriter {
     const { snapshot, columns, expressions } = this.#params;
     const heldColumns = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
     const leaves = 2 + fieldsOfColumns(heldColumns).length;
-    const found = cutRowsIntoChunks(batches, snapshot, leaves);
-    const isWhole = await this.#each(this.#gathered(found), async (rows, index) => {
+    const chunks = cutRowsIntoChunks(batches, snapshot, leaves);
+    const isWhole = await this.#runForEach(this.#gatherChunks(chunks), async (rows, index) => {
       this.firstChunkRows ??= rows;
-      this.#found += countRows(rows);
+      this.#rowsFound += countRows(rows);
       if (this.#readsNothing) return;
-      if (this.#mayChange) this.#rows[index] = rows;
-      await this.#write(rows, index, 'a');
+      if (this.#mayNeedSecondPass) this.#rows[index] = rows;
+      await this.#writeChunk(rows, index, 'a');
     });
     // A migration that fails needs no final types. A second pass would even lose errors: it does not treat warnings as errors, as strict
     // validation does in the first pass.
     const isRefused = this.countRecords().rejected > maxRejectedRecords(this.#params.validation);
     if (isWhole && !isRefused) await this.#writeAgain();
-    this.#report(this.#done);
+    this.#reportProgress(this.#recordsRead);
   }
 
   /**
    * Returns the chunks from which rows are read. The rows are gathered into files of their own first, unless the row numbers in the source
    * are needed or no row is read.
    */
-  #gathered(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
+  #gatherChunks(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
     const { snapshot, columns, expressions, sourceRows } = this.#params;
     if (sourceRows !== null || this.#readsNothing) return chunks;
-    const read = [columns.map(({ from }) => from), expressions?.inputs ?? []];
-    const keptColumns = presentColumns(snapshot.columns, read);
+    const columnsRead = [columns.map(({ from }) => from), expressions?.inputs ?? []];
+    const keptColumns = presentColumns(snapshot.columns, columnsRead);
     return gatherOrdered(chunks, { snapshot, columns: keptColumns, context: this.#context });
   }
 
   /** Writes the given rows as a sample for the report of a dry run. */
   async writeSampleSegment(rows: ChunkRows, final: Columns): Promise<readonly Segment[]> {
-    const { segment } = await this.#run(rows, 0, 's', this.#finalPlan(final), false);
+    const { segment } = await this.#migrateChunk(rows, 0, 's', this.#finalPlan(final), false);
     return segment === null ? [] : [segment];
   }
 
@@ -167,18 +170,18 @@ export class ChunkWriter {
    */
   async #writeAgain(): Promise<void> {
     const { stored, columns, expressions } = this.#params;
-    if (!this.#mayChange) return;
+    if (!this.#mayNeedSecondPass) return;
     // The column `givenIdColumn`, if there is one, keeps its declaration when the types of all chunks are unified.
-    const planned = [...columns.map(({ to }) => to), ...(expressions?.columns ?? [])];
-    const givenColumns = planned.flatMap(({ physical }) => (physical === givenIdColumn.physical ? [givenIdColumn] : [])); // prettier-ignore
+    const plannedColumns = [...columns.map(({ to }) => to), ...(expressions?.columns ?? [])];
+    const givenColumns = plannedColumns.flatMap(({ physical }) => (physical === givenIdColumn.physical ? [givenIdColumn] : [])); // prettier-ignore
     const seenColumns = this.#results.map((chunk) => chunk.columns);
     const final = unifyColumns([...givenColumns, ...stored], seenColumns).columns;
     const outdatedChunks = this.#results.flatMap((chunk, index) =>
       chunk.stored > 0 && (chunk.mayLackKey || needsRewrite(chunk.columns, final)) ? [index] : [],
     );
-    const changedPlan = this.#finalPlan(final);
-    await this.#each(outdatedChunks, (index) =>
-      this.#write(this.#rows[index]!, index, 'b', changedPlan),
+    const finalPlan = this.#finalPlan(final);
+    await this.#runForEach(outdatedChunks, (index) =>
+      this.#writeChunk(this.#rows[index]!, index, 'b', finalPlan),
     );
   }
 
@@ -192,33 +195,34 @@ export class ChunkWriter {
     return { columns: withFinalTypes(columns, final), expressions: knownExpressions, final };
   }
 
-  async #write(
+  async #writeChunk(
     rows: ChunkRows,
     index: number,
     pass: 'a' | 'b',
     plan: ChunkPlan = this.#params,
   ): Promise<void> {
-    const first = this.#results[index];
-    const result = await this.#run(rows, index, pass, plan, this.#params.dryRun !== null);
+    const firstResult = this.#results[index];
+    const result = await this.#migrateChunk(rows, index, pass, plan, this.#params.dryRun !== null);
     // The samples are not kept with the result, because their total size would grow with the number of chunks.
     const chunk = { ...result, samples: [] };
-    if (first === undefined) {
+    if (firstResult === undefined) {
       this.#samples?.addChunk(index, result.samples, false);
       this.#results[index] = chunk;
-      this.#report((this.#done += chunk.read));
+      this.#reportProgress((this.#recordsRead += chunk.read));
       if (this.#params.validation.raiseOnErrors && chunk.findings.errors > 0)
         this.#isStopped = true;
-      this.#errors += chunk.rejected;
+      this.#rejectedCount += chunk.rejected;
     } else {
       this.#samples?.addRereadChunk(result.samples);
       // The first pass reports the warnings of a chunk; its errors are reported by the second pass if the first found none. Only the second
       // pass finds records without a key, in `keyFindings`.
-      const findings = first.findings.errors > 0 ? first.findings : mergeFindings(first, chunk);
+      const findings =
+        firstResult.findings.errors > 0 ? firstResult.findings : mergeFindings(firstResult, chunk);
       this.#results[index] = { ...chunk, findings };
     }
   }
 
-  async #run(
+  async #migrateChunk(
     rows: ChunkRows,
     index: number,
     pass: 'a' | 'b' | 's',
@@ -244,7 +248,7 @@ export class ChunkWriter {
         validation,
         file: join(scratch, `${name}-${taskAttempt}${pass}${attempt}.parquet`),
         // The sample of a dry run repeats records whose errors the first pass has already reported, so it keeps no rejected records.
-        rejectedBytes: pass === 's' ? 0 : this.#rejected.byteLimitOfChunk(index),
+        rejectedBytes: pass === 's' ? 0 : this.#rejectedBudget.byteLimitOfChunk(index),
         sampling: entityDetection && {
           ...entityDetection.rules.size,
           except: entityDetection.except,
@@ -254,7 +258,7 @@ export class ChunkWriter {
       signal,
       expressions === null ? {} : { calls: this.#context.hostCalls },
     );
-    if (pass !== 's') this.#rejected.recordUsedBytes(index, chunk.rejectedPart?.bytes ?? 0);
+    if (pass !== 's') this.#rejectedBudget.recordUsedBytes(index, chunk.rejectedPart?.bytes ?? 0);
     // The main thread flushes the file, so that the pool thread can read its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
     const writtenRows = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
@@ -272,7 +276,7 @@ export class ChunkWriter {
    * Resolves when all work has finished, with false if a chunk has stopped the migration. After a failure no further work is started, and
    * the first failure is thrown.
    */
-  async #each<T>(
+  async #runForEach<T>(
     items: Iterable<T> | AsyncIterable<T>,
     work: (item: T, index: number) => Promise<void>,
   ): Promise<boolean> {
@@ -284,9 +288,9 @@ export class ChunkWriter {
       for await (const item of items) {
         if (this.#isStopped || failures.length > 0) break;
         signal.throwIfAborted();
-        const number = index++;
-        const working: Promise<void> = work(item, number)
-          .catch((error: unknown) => void failures.push({ index: number, error }))
+        const itemIndex = index++;
+        const working: Promise<void> = work(item, itemIndex)
+          .catch((error: unknown) => void failures.push({ index: itemIndex, error }))
           .finally(() => void inProgress.delete(working));
         inProgress.add(working);
         while (inProgress.size >= pool.threads + 2) await Promise.race(inProgress);
@@ -294,21 +298,21 @@ export class ChunkWriter {
     } finally {
       await Promise.all(inProgress);
     }
-    const [first] = failures.sort((a, b) => a.index - b.index);
-    if (first !== undefined) throw first.error;
+    const [firstFailure] = failures.sort((a, b) => a.index - b.index);
+    if (firstFailure !== undefined) throw firstFailure.error;
     return !this.#isStopped;
   }
 
-  #report(records: number): void {
+  #reportProgress(records: number): void {
     const { snapshot, request } = this.#params;
     const isEvery = request.predicate.kind === 'all';
-    const total = isEvery ? Math.min(snapshot.rows, request.limit) : null;
+    const recordsTotal = isEvery ? Math.min(snapshot.rows, request.limit) : null;
     this.#context.progress({
       records,
-      recordsTotal: total,
+      recordsTotal,
       bytes: 0,
       bytesTotal: 0,
-      errors: this.#errors,
+      errors: this.#rejectedCount,
     });
   }
 }

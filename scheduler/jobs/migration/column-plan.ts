@@ -27,8 +27,8 @@ export function migratedColumns(
   const { columns } = unifyColumns(stored, [wantedColumns]);
   return source.map((from, i) => {
     const to = withPhysicalNamesOf(wantedColumns[i]!, columns);
-    const read = columnReadableAs(from, to);
-    return { from: read ?? from, to, isCast: read === undefined };
+    const readableColumn = columnReadableAs(from, to);
+    return { from: readableColumn ?? from, to, isCast: readableColumn === undefined };
   });
 }
 
@@ -38,21 +38,21 @@ export function withFinalTypes(
   final: Columns,
 ): readonly MigratedColumn[] {
   return columns.map((column) => {
-    const found = final.find(({ name }) => name === column.to.name);
-    return found === undefined ? column : { ...column, to: found };
+    const finalColumn = final.find(({ name }) => name === column.to.name);
+    return finalColumn === undefined ? column : { ...column, to: finalColumn };
   });
 }
 
 /** Returns a column with the physical names that the column and its members have in the target. */
 function withPhysicalNamesOf(column: Column, columns: Columns): Column {
-  const found = columns.find(({ name }) => name === column.name);
-  if (found === undefined) return column;
+  const targetColumn = columns.find(({ name }) => name === column.name);
+  if (targetColumn === undefined) return column;
   const { children } = column;
   return {
     ...column,
-    physical: found.physical,
+    physical: targetColumn.physical,
     ...(children && {
-      children: children.map((child) => withPhysicalNamesOf(child, found.children ?? [])),
+      children: children.map((child) => withPhysicalNamesOf(child, targetColumn.children ?? [])),
     }),
   };
 }
@@ -64,9 +64,9 @@ function columnReadableAs(from: Column, to: Column): Column | undefined {
     const children: Column[] = [];
     for (const child of from.children ?? []) {
       const targetMember = to.children?.find(({ name }) => name === child.name);
-      const read = targetMember && columnReadableAs(child, targetMember);
-      if (read === undefined) return undefined;
-      children.push(read);
+      const readableMember = targetMember && columnReadableAs(child, targetMember);
+      if (readableMember === undefined) return undefined;
+      children.push(readableMember);
     }
     return { ...from, children };
   }

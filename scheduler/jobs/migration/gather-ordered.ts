@@ -69,7 +69,7 @@ export async function* gatherOrdered(
   }
 }
 
-/** A range of chunks or segments, from `first` to (not including) `end`. */
+/** A range of chunks or segments, from `first` to `end`, which is not included. */
 interface IndexRange {
   readonly first: number;
   readonly end: number;
@@ -101,36 +101,40 @@ class RowDistributor {
   readonly #options: GatherOptions;
   readonly #fanOut: number;
   /** Maximum number of rows that are distributed at a time: as many as a chunk has. */
-  readonly #most: number;
-  #files = 0;
+  readonly #maxRows: number;
+  #fileCount = 0;
 
   constructor(file: RowOrderFile, options: GatherOptions) {
     this.#file = file;
     this.#options = options;
     this.#fanOut = options.fanOut ?? partitionFanOut;
-    this.#most = file.countRowsInSegments(0, 0, options.snapshot.segments.length);
+    this.#maxRows = file.countRowsInSegments(0, 0, options.snapshot.segments.length);
   }
 
   async *distributeChunks(): AsyncGenerator<ChunkRows> {
-    const all = { first: 0, end: this.#file.chunkCount };
+    const allChunks = { first: 0, end: this.#file.chunkCount };
     let span = 1;
-    while (span * this.#fanOut < all.end) span *= this.#fanOut;
-    yield* this.#below(await this.#divideSource(all, span), all, span);
+    while (span * this.#fanOut < allChunks.end) span *= this.#fanOut;
+    yield* this.#distributePartitions(await this.#divideSource(allChunks, span), allChunks, span);
   }
 
   /** Yields the chunks of all partitions, one partition after another; each partition but the last has `span` chunks. */
-  async *#below(
+  async *#distributePartitions(
     partitions: readonly (readonly IntermediateSegment[])[],
     { first, end }: IndexRange,
     span: number,
   ): AsyncGenerator<ChunkRows> {
     for (const [i, pieces] of partitions.entries()) {
       const from = first + i * span;
-      if (span === 1) yield await this.#chunk(from, pieces);
+      if (span === 1) yield await this.#chunkRowsOf(from, pieces);
       else {
         const range = { first: from, end: Math.min(end, from + span) };
-        const part = span / this.#fanOut;
-        yield* this.#below(await this.#dividePieces(pieces, range, part), range, part);
+        const innerSpan = span / this.#fanOut;
+        yield* this.#distributePartitions(
+          await this.#dividePieces(pieces, range, innerSpan),
+          range,
+          innerSpan,
+        );
       }
     }
   }
@@ -142,11 +146,14 @@ class RowDistributor {
   ): Promise<readonly (readonly IntermediateSegment[])[]> {
     const { snapshot } = this.#options;
     const files = segmentFiles(snapshot);
-    const counts = snapshot.segments.map((_, segment) => this.#file.totalRowsOfSegment(segment));
+    const rowCounts = snapshot.segments.map((_, segment) => this.#file.totalRowsOfSegment(segment));
     const partitions: IntermediateSegment[][] = [];
-    for (const block of splitIntoBlocks(divideEvenly(counts, this.#most), maxDivisionsInMemory)) {
+    for (const block of splitIntoBlocks(
+      divideEvenly(rowCounts, this.#maxRows),
+      maxDivisionsInMemory,
+    )) {
       const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
-      const orders = block.map(({ first, end }) => new Int32Array(2 * sumOf(counts.slice(first, end)))); // prettier-ignore
+      const orders = block.map(({ first, end }) => new Int32Array(2 * sumOf(rowCounts.slice(first, end)))); // prettier-ignore
       const lengths = block.map(() => 0);
       const ends = block.map((): number[] => []);
       for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
@@ -156,9 +163,9 @@ class RowDistributor {
           const order = orders[i]!;
           for (let source = first; source < end; source++)
             for (
-              let left = this.#file.countRowsInSegments(chunk, source, source + 1);
-              left > 0;
-              left--
+              let rowsLeft = this.#file.countRowsInSegments(chunk, source, source + 1);
+              rowsLeft > 0;
+              rowsLeft--
             ) {
               order[lengths[i]!++] = source - first;
               order[lengths[i]!++] = rows[at++]!;
@@ -187,23 +194,26 @@ class RowDistributor {
     span: number,
   ): Promise<readonly (readonly IntermediateSegment[])[]> {
     const partitions: IntermediateSegment[][] = [];
-    const counts = pieces.map(({ segment }) => segment.rows);
-    for (const block of splitIntoBlocks(divideEvenly(counts, this.#most), maxDivisionsInMemory)) {
+    const rowCounts = pieces.map(({ segment }) => segment.rows);
+    for (const block of splitIntoBlocks(
+      divideEvenly(rowCounts, this.#maxRows),
+      maxDivisionsInMemory,
+    )) {
       const divisions = block.map(({ first, end }): RowDivision => {
         const ownPieces = pieces.slice(first, end);
-        const order = new Int32Array(2 * sumOf(counts.slice(first, end)));
-        const next = ownPieces.map(() => 0);
+        const order = new Int32Array(2 * sumOf(rowCounts.slice(first, end)));
+        const nextRows = ownPieces.map(() => 0);
         const ends: number[] = [];
         let length = 0;
         for (let chunk = chunks.first; chunk < chunks.end; chunk++) {
           for (const [i, { sources }] of ownPieces.entries())
             for (
-              let left = this.#file.countRowsInSegments(chunk, sources.first, sources.end);
-              left > 0;
-              left--
+              let rowsLeft = this.#file.countRowsInSegments(chunk, sources.first, sources.end);
+              rowsLeft > 0;
+              rowsLeft--
             ) {
               order[length++] = i;
-              order[length++] = next[i]!++;
+              order[length++] = nextRows[i]!++;
             }
           if (isLastOfPartition(chunk, chunks, span)) ends.push(length / 2);
         }
@@ -224,7 +234,7 @@ class RowDistributor {
     const { columns, context } = this.#options;
     const { pool, scratch, signal } = context;
     const runningDivisions = divisions.map(({ segments, order, ends }) => {
-      const names = ends.map(() => `piece-${this.#files++}`);
+      const names = ends.map(() => `piece-${this.#fileCount++}`);
       // Each attempt writes new files, because a thread that died may have left incomplete ones.
       const fileOf = (name: string, attempt: number): string =>
         join(scratch, `${name}-${attempt}.parquet`);
@@ -251,19 +261,19 @@ class RowDistributor {
   }
 
   /** Returns the rows of chunk number `chunk`, which lie in these intermediate segments, in the order that the query gave them. */
-  async #chunk(chunk: number, pieces: readonly IntermediateSegment[]): Promise<ChunkRows> {
-    const pieceOf: number[] = [];
-    const next: number[] = [];
+  async #chunkRowsOf(chunk: number, pieces: readonly IntermediateSegment[]): Promise<ChunkRows> {
+    const pieceIndices: number[] = [];
+    const nextRows: number[] = [];
     for (const [i, { sources }] of pieces.entries())
       for (let source = sources.first; source < sources.end; source++) {
-        pieceOf[source] = i;
-        next[source] = this.#file.countRowsInSegments(chunk, sources.first, source);
+        pieceIndices[source] = i;
+        nextRows[source] = this.#file.countRowsInSegments(chunk, sources.first, source);
       }
     const segments = await this.#file.readSegmentsOf(chunk);
     const order = new Int32Array(2 * segments.length);
     for (const [i, source] of segments.entries()) {
-      order[2 * i] = pieceOf[source]!;
-      order[2 * i + 1] = next[source]!++;
+      order[2 * i] = pieceIndices[source]!;
+      order[2 * i + 1] = nextRows[source]!++;
     }
     return { segments: pieces.map(asChunkSegment), order };
   }
@@ -279,28 +289,28 @@ function isLastOfPartition(chunk: number, { first, end }: IndexRange, span: numb
 }
 
 /**
- * Divides consecutive items into ranges that have at most `most` rows or one item; `counts` are the items' numbers of rows. Items without
- * rows are left out.
+ * Divides consecutive items into ranges that have at most `most` rows or one item; `rowCounts` are the numbers of rows of the items. Items
+ * without rows are left out.
  */
-function divideEvenly(counts: readonly number[], most: number): readonly IndexRange[] {
-  const found: IndexRange[] = [];
-  let rows = 0;
-  for (const [i, count] of counts.entries()) {
+function divideEvenly(rowCounts: readonly number[], most: number): readonly IndexRange[] {
+  const ranges: IndexRange[] = [];
+  let lastRangeRows = 0;
+  for (const [i, count] of rowCounts.entries()) {
     if (count === 0) continue;
-    const last = found.at(-1);
-    const fits = last !== undefined && rows + count <= most;
-    rows = fits ? rows + count : count;
-    if (fits) found[found.length - 1] = { first: last.first, end: i + 1 };
-    else found.push({ first: i, end: i + 1 });
+    const lastRange = ranges.at(-1);
+    const fits = lastRange !== undefined && lastRangeRows + count <= most;
+    lastRangeRows = fits ? lastRangeRows + count : count;
+    if (fits) ranges[ranges.length - 1] = { first: lastRange.first, end: i + 1 };
+    else ranges.push({ first: i, end: i + 1 });
   }
-  return found;
+  return ranges;
 }
 
 function splitIntoBlocks<T>(items: readonly T[], size: number): readonly (readonly T[])[] {
-  const count = Math.ceil(items.length / size);
-  return Array.from({ length: count }, (_, i) => items.slice(i * size, (i + 1) * size));
+  const blockCount = Math.ceil(items.length / size);
+  return Array.from({ length: blockCount }, (_, i) => items.slice(i * size, (i + 1) * size));
 }
 
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0);
+function sumOf(rowCounts: readonly number[]): number {
+  return rowCounts.reduce((total, count) => total + count, 0);
 }

@@ -101,54 +101,56 @@ export interface MigratedChunk {
  */
 export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
   dropCacheOfOtherScope(job.calls?.scope);
-  const report = new FindingCollector(job.validation, job.isFinal);
+  const collector = new FindingCollector(job.validation, job.isFinal);
   const { rows, validation } = job;
-  const first = await convertRecords(job, rows, report);
-  const read = countRows(rows);
-  const rejectedCount = first.failed.reduce((sum, flag) => sum + flag, 0);
+  const converted = await convertRecords(job, rows, collector);
+  const readCount = countRows(rows);
+  const rejectedCount = converted.failedFlags.reduce((sum, flag) => sum + flag, 0);
   // A warning that strict validation turns into an error counts as an error of its record.
-  const parts = [report.result(), ...(first.findings ? [first.findings] : [])];
+  const allFindings = [collector.result(), ...(converted.findings ? [converted.findings] : [])];
   const findings = {
-    ...mergeFindings(parts.map((one) => ({ findings: one, linesBefore: 0 }))),
-    records: rejectedCount - first.keyFindings.records,
+    ...mergeFindings(allFindings.map((one) => ({ findings: one, linesBefore: 0 }))),
+    records: rejectedCount - converted.keyFindings.records,
   };
-  const addedRecords = first.batch.rows - read;
-  const stored = first.batch.rows - rejectedCount;
+  const addedRecords = converted.batch.rows - readCount;
+  const stored = converted.batch.rows - rejectedCount;
   const rejectedPart =
-    rejectedCount === 0 ? null : await writeRejectedRows(rows, first.failed, first.missing, job);
-  const counts = {
-    columns: first.batch.seen,
-    read,
+    rejectedCount === 0
+      ? null
+      : await writeRejectedRows(rows, converted.failedFlags, converted.missingFields, job);
+  const chunkResult = {
+    columns: converted.batch.seen,
+    read: readCount,
     made: addedRecords,
     stored,
     rejected: rejectedCount,
     rejectedPart,
     findings,
-    keyFindings: first.keyFindings,
-    samples: job.sampling === null ? [] : sampleBatch(first.batch, job.sampling),
-    mayLackKey: job.requiredKey !== null && mayLackKey(first.batch, job.requiredKey),
+    keyFindings: converted.keyFindings,
+    samples: job.sampling === null ? [] : sampleBatch(converted.batch, job.sampling),
+    mayLackKey: job.requiredKey !== null && mayLackKey(converted.batch, job.requiredKey),
   };
-  const mayReject = (validation.maxRejected ?? 0) > 0;
-  const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || mayReject);
+  const allowsRejections = (validation.maxRejected ?? 0) > 0;
+  const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || allowsRejections);
   if (!isStored || rejectedCount === 0) {
-    const segment = isStored ? await writeMigratedRecords(first.batch, rows, job) : null;
-    first.release();
-    return { ...counts, segment };
+    const segment = isStored ? await writeMigratedRecords(converted.batch, rows, job) : null;
+    converted.release();
+    return { ...chunkResult, segment };
   }
-  first.release();
-  const keptRows = dropRecords(rows, first.failed);
+  converted.release();
+  const keptRows = dropRecords(rows, converted.failedFlags);
   // The findings of this second conversion are discarded, because the first has reported them.
-  const second = await convertRecords(job, keptRows, new FindingCollector(validation, true));
-  const segment = await writeMigratedRecords(second.batch, keptRows, job);
-  second.release();
-  return { ...counts, columns: second.batch.seen, segment };
+  const reconverted = await convertRecords(job, keptRows, new FindingCollector(validation, true));
+  const segment = await writeMigratedRecords(reconverted.batch, keptRows, job);
+  reconverted.release();
+  return { ...chunkResult, columns: reconverted.batch.seen, segment };
 }
 
 /** The records of a chunk, converted to the columns of the target. */
 interface ConvertedRecords extends MissingKeys {
   readonly batch: Batch;
   /** A byte for each record: 1 if it has an error. */
-  readonly failed: Uint8Array;
+  readonly failedFlags: Uint8Array;
   /** Warnings of expressions; absent without any. */
   readonly findings?: Findings;
   release(): void;
@@ -157,7 +159,7 @@ interface ConvertedRecords extends MissingKeys {
 /** The records of a chunk that lack the required key; none unless the key is enforced. */
 interface MissingKeys {
   /** The key fields that records lack, as `missingKeyFields` returns them; empty if the key is not enforced. */
-  readonly missing: Uint32Array;
+  readonly missingFields: Uint32Array;
   /** The findings about these records; `records` is the number of those without another error. */
   readonly keyFindings: Findings;
 }
@@ -165,41 +167,41 @@ interface MissingKeys {
 async function convertRecords(
   job: MigrationChunk,
   rows: ChunkRows,
-  report: FindingCollector,
+  collector: FindingCollector,
 ): Promise<ConvertedRecords> {
-  const { columns: selected, expressions } = job;
-  const count = countRows(rows);
+  const { columns: selectedColumns, expressions } = job;
+  const rowCount = countRows(rows);
   if (expressions !== null && producesRecords(expressions.fields)) {
     const { batch, findings, release } = await computeChunkFields(job, expressions, rows);
-    return { batch, failed: new Uint8Array(0), ...noMissingKeys, findings, release };
+    return { batch, failedFlags: new Uint8Array(0), ...noMissingKeys, findings, release };
   }
   const computedBatch = expressions && (await computeChunkFields(job, expressions, rows));
   // If the errors that the source records store have changed, they are among the computed columns and not copied.
   const columns = computedBatch?.storesErrors
-    ? selected.filter(({ to }) => to.name !== errorsField)
-    : selected;
+    ? selectedColumns.filter(({ to }) => to.name !== errorsField)
+    : selectedColumns;
   const columnsPresent = columnsOfChunk(
     rows,
     columns.map(({ from }) => from),
   );
-  const read = await readRows(rows, columnsPresent);
-  const context = new RecordContext(report);
-  const failed = new Uint8Array(count);
-  const casts: ValueColumn[] = [];
+  const columnData = await readRows(rows, columnsPresent);
+  const context = new RecordContext(collector);
+  const failedFlags = new Uint8Array(rowCount);
+  const castColumns: ValueColumn[] = [];
   const seenColumns: Column[] = [];
   const data: Data[] = [];
   for (const [i, from] of columnsPresent.entries()) {
     const { to, isCast } = columns.find((one) => one.from.physical === from.physical)!;
     if (isCast) {
-      const cast = castColumn(read[i]!, from, to, context, failed);
-      casts.push(cast);
-      const column = cast.column();
+      const valueColumn = castColumn(columnData[i]!, from, to, context, failedFlags);
+      castColumns.push(valueColumn);
+      const column = valueColumn.column();
       seenColumns.push(column);
-      if (column.seen === undefined) data.push(cast.finish(count));
+      if (column.seen === undefined) data.push(valueColumn.finish(rowCount));
     } else {
       const column = selectMembers(to, from);
       seenColumns.push(column);
-      data.push(renameMembers(read[i]!, column));
+      data.push(renameMembers(columnData[i]!, column));
     }
   }
   if (computedBatch !== null) {
@@ -212,41 +214,41 @@ async function convertRecords(
   const marksAt = computedBatch?.batch.columns.findIndex(({ physical }) => physical === computedMarksColumn.physical) ?? -1; // prettier-ignore
   const marks = marksAt < 0 ? [] : [computedMarksColumn];
   if (marksAt >= 0) data.push(computedBatch!.batch.data.data.children[marksAt]!);
-  const storedBatch = makeBatch([...storedColumns(seenColumns), ...marks], count, data);
+  const storedBatch = makeBatch([...storedColumns(seenColumns), ...marks], rowCount, data);
   const batch = { ...storedBatch, seen: seenColumns };
   return {
     batch,
-    failed,
-    ...rejectWithoutKey(batch, job, failed),
+    failedFlags,
+    ...rejectWithoutKey(batch, job, failedFlags),
     ...(computedBatch && { findings: computedBatch.findings }),
     release() {
-      for (const cast of casts) cast.release();
+      for (const one of castColumns) one.release();
       computedBatch?.release();
     },
   };
 }
 
-const noMissingKeys: MissingKeys = { missing: new Uint32Array(0), keyFindings: noFindings };
+const noMissingKeys: MissingKeys = { missingFields: new Uint32Array(0), keyFindings: noFindings };
 
-/** Finds the records without a required key, and marks them in `failed`. */
+/** Finds the records without a required key, and marks them in `failedFlags`. */
 function rejectWithoutKey(
   batch: Batch,
   { requiredKey, final, validation, isFinal }: MigrationChunk,
-  failed: Uint8Array,
+  failedFlags: Uint8Array,
 ): MissingKeys {
   if (requiredKey?.isEnforced !== true) return noMissingKeys;
-  const missing = missingKeyFields(batch, requiredKey, final ?? []);
-  const report = new FindingCollector(validation, isFinal);
+  const missingFields = missingKeyFields(batch, requiredKey, final ?? []);
+  const collector = new FindingCollector(validation, isFinal);
   const message = missingKeyMessage(requiredKey);
-  let records = 0;
-  for (let row = 0; row < missing.length; row++) {
-    const field = requiredKey.fields[missing[row]! - 1];
+  let newlyFailedCount = 0;
+  for (let row = 0; row < missingFields.length; row++) {
+    const field = requiredKey.fields[missingFields[row]! - 1];
     if (field === undefined) continue;
-    if (failed[row] === 0) records++;
-    failed[row] = 1;
-    report.reject(row + 1, codes.invalidValue, field, message);
+    if (failedFlags[row] === 0) newlyFailedCount++;
+    failedFlags[row] = 1;
+    collector.reject(row + 1, codes.invalidValue, field, message);
   }
-  return { missing, keyFindings: { ...report.result(), records } };
+  return { missingFields, keyFindings: { ...collector.result(), records: newlyFailedCount } };
 }
 
 /** Returns what expressions compute from the columns of the source: fields of the records, or whole new records. */

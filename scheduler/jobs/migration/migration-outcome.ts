@@ -39,24 +39,25 @@ export function migrationOutcome(
   rejectedFile: RejectedFile | null = null,
 ): MigrationOutcome {
   const { sourceName, known, stored, validation, dryRun } = params;
-  const planned = params.columns.map(({ to }) => to);
-  const seenColumns = [planned, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
+  const plannedColumns = params.columns.map(({ to }) => to);
+  const seenColumns = [plannedColumns, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
   const isDelete = params.change?.mode === 'delete';
   const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seenColumns);
-  const parts = numberChunks(chunks, sourceName).flatMap(({ result, before }) =>
+  const chunkFindings = numberChunks(chunks, sourceName).flatMap(({ result, before }) =>
     [result.findings, result.keyFindings].map((findings) => ({
       findings,
       linesBefore: before.lines,
     })),
   );
-  const added = columnFindings(known, columns, validation);
+  const newColumnFindings = columnFindings(known, columns, validation);
   const findings = joinFindings([
-    { findings: added, file: null },
-    { findings: mergeFindings(parts), file: sourceName },
+    { findings: newColumnFindings, file: null },
+    { findings: mergeFindings(chunkFindings), file: sourceName },
   ]);
   const maxRejected = maxRejectedRecords(validation);
   const isRefused = counts.rejected > maxRejected;
-  const failure = isRefused || added.errors > 0 ? errorMessage(sourceName, findings) : null;
+  const failure =
+    isRefused || newColumnFindings.errors > 0 ? errorMessage(sourceName, findings) : null;
   const { read, made, stored: written, rejected } = counts;
   const metadata = {
     progress: {

@@ -44,19 +44,20 @@ export class RowOrderFile {
   async addChunk(chunk: ChunkRows): Promise<void> {
     const { segments, order } = chunk;
     const rows = countRows(chunk);
-    const before = new Int32Array(this.#segments + 1);
+    const rowsBefore = new Int32Array(this.#segments + 1);
     const numbers = new Int32Array(rows);
     for (let i = 0; i < rows; i++) {
       numbers[i] = segments[order![2 * i]!]!.number;
-      before[numbers[i]! + 1]!++;
+      rowsBefore[numbers[i]! + 1]!++;
     }
-    for (let i = 0; i < this.#segments; i++) before[i + 1]! += before[i]!;
-    const next = before.slice();
-    const sorted = new Int32Array(rows);
-    for (let i = 0; i < rows; i++) sorted[next[numbers[i]!]!++] = order![2 * i + 1]!;
-    this.#chunks.push({ at: this.#writer!.bytes, rows, before });
+    for (let i = 0; i < this.#segments; i++) rowsBefore[i + 1]! += rowsBefore[i]!;
+    const nextPositions = rowsBefore.slice();
+    const rowsBySegment = new Int32Array(rows);
+    for (let i = 0; i < rows; i++)
+      rowsBySegment[nextPositions[numbers[i]!]!++] = order![2 * i + 1]!;
+    this.#chunks.push({ at: this.#writer!.bytes, rows, before: rowsBefore });
     await this.#writer!.write(bytesOfInts(numbers));
-    await this.#writer!.write(bytesOfInts(sorted));
+    await this.#writer!.write(bytesOfInts(rowsBySegment));
   }
 
   /** Ends the writing. Must be called after the last chunk has been added and before anything is read. */
@@ -71,7 +72,7 @@ export class RowOrderFile {
     await this.#reader?.close();
   }
 
-  /** Returns how many rows of a chunk are in the segments from `first` to (not including) `end`. */
+  /** Returns how many rows of a chunk are in the segments from `first` to `end`, which is not included. */
   countRowsInSegments(chunk: number, first: number, end: number): number {
     const { before } = this.#chunks[chunk]!;
     return before[end]! - before[first]!;
@@ -103,9 +104,9 @@ export class RowOrderFile {
   }
 
   async #read(at: number, count: number): Promise<Int32Array> {
-    const target = new Int32Array(count);
-    const bytes = await this.#reader!.readInto(bytesOfInts(target), at);
-    if (bytes === 4 * count) return target;
+    const numbers = new Int32Array(count);
+    const bytes = await this.#reader!.readInto(bytesOfInts(numbers), at);
+    if (bytes === 4 * count) return numbers;
     throw new AppError('damaged', `${this.#path} ends early`);
   }
 }

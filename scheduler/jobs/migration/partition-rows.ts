@@ -30,7 +30,7 @@ export async function partitionRows({
 }: PartitionJobInput): Promise<readonly (Segment | null)[]> {
   const columnsPresent = columnsOfChunk(rows, columns);
   const wholeColumns = [...reservedColumns, ...columnsPresent];
-  const read = await readRows(rows, wholeColumns);
+  const columnData = await readRows(rows, wholeColumns);
   const writtenSegments: (Segment | null)[] = [];
   let begin = 0;
   for (const [partition, end] of ends.entries()) {
@@ -44,7 +44,7 @@ export async function partitionRows({
     const { data } = makeBatch(
       wholeColumns,
       length,
-      read.map((column) => takeRows(column, ownIndices)),
+      columnData.map((column) => takeRows(column, ownIndices)),
     );
     const input = { columns: columnsPresent, rows: length, data, isIntermediate: true };
     writtenSegments.push(await writeSegmentUnflushed(input, files[partition]!));

@@ -67,24 +67,24 @@ export async function prepareMigration(
     await catalog.tasks.cancel(task.id, { errorMessage: sourceDeletedMessage });
     return null;
   }
-  const source = await loadVisibleVersion(catalog, store, row.sourceId, row.asOf?.version);
+  const sourceVersion = await loadVisibleVersion(catalog, store, row.sourceId, row.asOf?.version);
   const request = parseMigrationParams(
     row.sourceParams,
-    source.fields,
+    sourceVersion.fields,
     await loadGenesForQuery(row.sourceParams),
   );
-  const target = await requireAppendableSnapshot(catalog, store, row.datasetId);
+  const targetSnapshot = await requireAppendableSnapshot(catalog, store, row.datasetId);
   const fields = await catalog.fields.all(row.datasetId);
-  const stored = markDeclaredColumns(target.columns, fields);
+  const storedColumns = markDeclaredColumns(targetSnapshot.columns, fields);
   const change = recordChangeOf(row);
   const changesSource = change !== null && row.sourceId === row.datasetId && row.asOf === null;
-  const shared = {
+  const sharedParams = {
     commitId: row.commitId,
     // Messages show the id of the source and not its name, because a user who may read the target may not be allowed to read the source.
     sourceName: `dataset ${row.sourceId}`,
-    snapshot: source.snapshot,
+    snapshot: sourceVersion.snapshot,
     request,
-    stored,
+    stored: storedColumns,
     validation: validationOf(row.validationParams ?? {}),
     sourceRows: null,
     changesSource,
@@ -92,10 +92,10 @@ export async function prepareMigration(
   };
   if (change?.mode === 'delete' && change.idFields === null) {
     return {
-      ...shared,
+      ...sharedParams,
       columns: changesSource ? [] : [migratedIdColumn],
       expressions: null,
-      known: stored,
+      known: storedColumns,
       declared: [],
       described: [],
       entityDetection: null,
@@ -109,15 +109,15 @@ export async function prepareMigration(
     dataType,
     isList,
   }));
-  const targetColumns = knownColumns(stored, [
+  const targetColumns = knownColumns(storedColumns, [
     ...declaredFields,
     ...declarationsIn(row.targetFields),
   ]);
-  const projection = storedProjection(row, source.snapshot, source.fields, request);
+  const projection = storedProjection(row, sourceVersion.snapshot, sourceVersion.fields, request);
   const expressions = migrationExpressions(
     row,
     await evaluationOriginOf(task, catalog),
-    source,
+    sourceVersion,
     fields,
     targetColumns,
   );
@@ -127,25 +127,27 @@ export async function prepareMigration(
   const selectedColumns = projection
     .filter(({ column, isStored }) => isStored && !isReshaped && !namesComputed.has(column.name))
     .map(({ column }) => column);
-  const columns = migratedColumns(selectedColumns, targetColumns, stored);
-  const sourceFields = newFieldsFromSource(projection, source.fields, fields.length === 0);
-  const described = [...sourceFields, ...fieldPropertiesIn(row.targetFields)];
+  const columns = migratedColumns(selectedColumns, targetColumns, storedColumns);
+  const sourceFields = newFieldsFromSource(projection, sourceVersion.fields, fields.length === 0);
+  const describedFields = [...sourceFields, ...fieldPropertiesIn(row.targetFields)];
   const dataset = await catalog.datasets.get(row.sourceId);
   // Where fields of the source name the builds of its records, the target gets the builds only with one of these fields; a computed field
   // may be one.
   const hasBuilds =
-    !source.fields.some(namesBuilds) || described.some(namesBuilds) || expressions !== null;
+    !sourceVersion.fields.some(namesBuilds) ||
+    describedFields.some(namesBuilds) ||
+    expressions !== null;
   const wantedBuild = genomeBuildNamed(row.sourceParams['genome_build']);
   const isMigrated = (build: GenomeBuild): boolean => hasBuilds && build === (wantedBuild ?? build);
   return {
-    ...shared,
+    ...sharedParams,
     columns: change?.idFields === null && !isReshaped ? [...columns, migratedIdColumn] : columns,
     expressions: isReshaped
       ? {
           ...expressions,
           // The records that expressions produce have ids if the source records have them.
           columns: change?.idFields === null ? [givenIdColumn, ...expressions.columns] : expressions.columns, // prettier-ignore
-          dropped: droppedPaths(source.snapshot, projection),
+          dropped: droppedPaths(sourceVersion.snapshot, projection),
         }
       : expressions && {
           ...expressions,
@@ -154,7 +156,7 @@ export async function prepareMigration(
         },
     known: targetColumns,
     declared: declaredFields,
-    described,
+    described: describedFields,
     entityDetection: entityDetectionOf(row, {
       fixed: [
         ...fieldsWithFixedEntity(fields, row.targetFields),
@@ -163,7 +165,7 @@ export async function prepareMigration(
       copied: fieldsOfColumns(selectedColumns).map(({ name }) => name),
       computes: expressions !== null,
     }),
-    createdFields: fieldsToCreate(row, sourceFields, source.fields, fields),
+    createdFields: fieldsToCreate(row, sourceFields, sourceVersion.fields, fields),
     genomeBuilds: dataset?.genomeBuilds.filter(isMigrated) ?? [],
     change: change && {
       ...change,
@@ -217,7 +219,7 @@ export function migrationExpressions(
   const expressions = fieldExpressionsOf(row, origin, fields, columns);
   if (expressions === null) return null;
   const declaredNames = [...expressions.declared, ...sourceFields.map(({ path }) => path[0]!)];
-  const read = inputFieldsOf(expressions);
+  const fieldsRead = inputFieldsOf(expressions);
   const names = computedNames(expressions);
   const isKnown = ({ name }: Column): boolean => producesRecords(expressions) || names.has(name);
   return {
@@ -227,7 +229,7 @@ export function migrationExpressions(
       sourceFilename: null,
       sourceDataset: String(row.sourceId),
     },
-    inputs: columns.filter(({ name }) => read === 'all' || read.has(name)),
+    inputs: columns.filter(({ name }) => fieldsRead === 'all' || fieldsRead.has(name)),
     columns: known.filter(isKnown),
     dropped: [],
   };
@@ -311,12 +313,12 @@ function newFieldsFromSource(
 function fieldsToCreate(
   { targetFields }: DatasetMigrationRow,
   sourceFields: readonly NewField[],
-  rows: readonly FieldRow[],
+  sourceRows: readonly FieldRow[],
   fields: readonly FieldRow[],
 ): readonly NewField[] {
   const knownNames = new Set([...fields.map(({ name }) => name), ...targetFields.map(({ name }) => name)]); // prettier-ignore
   const declaredNames = new Set(
-    rows.flatMap(({ name, isDeclared, isValid }) => (isDeclared || !isValid ? [name] : [])),
+    sourceRows.flatMap(({ name, isDeclared, isValid }) => (isDeclared || !isValid ? [name] : [])),
   );
   const copiedFields = sourceFields.filter(
     ({ name }) => declaredNames.has(name) && !knownNames.has(name),

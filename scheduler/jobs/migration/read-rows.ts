@@ -19,8 +19,8 @@ const minOrderedShareToReadWhole = 1 / 1024;
 
 /** Returns the columns, and their members, that exist in at least one of the segments of a chunk. */
 export function columnsOfChunk({ segments }: ChunkRows, columns: Columns): Columns {
-  const stored = segments.map(({ segment }) => [...reservedColumns, ...segment.columns]);
-  return presentColumns(columns, stored).flatMap(dropEmptyObjects);
+  const columnsBySegment = segments.map(({ segment }) => [...reservedColumns, ...segment.columns]);
+  return presentColumns(columns, columnsBySegment).flatMap(dropEmptyObjects);
 }
 
 /** Returns the column without objects that have no members in the chunk, because Parquet cannot store such objects. */
@@ -36,18 +36,21 @@ export async function readRows(rows: ChunkRows, columns: Columns): Promise<reado
   if (columns.length === 0) return [];
   if (order === undefined && !segments.every(areRowsAscending))
     return readRows({ segments, order: rowReferencePairs(rows) }, columns);
-  const all = segments.reduce((sum, { segment }) => sum + segment.rows, 0);
+  const segmentRows = segments.reduce((sum, { segment }) => sum + segment.rows, 0);
   const count = countRows(rows);
-  if (order === undefined && count >= all * minShareToReadWhole)
+  if (order === undefined && count >= segmentRows * minShareToReadWhole)
     return readWholeSegments(segments, columns);
-  if (order !== undefined && count >= all * minOrderedShareToReadWhole) {
+  if (order !== undefined && count >= segmentRows * minOrderedShareToReadWhole) {
     const { runs, positions } = ascendingRuns(
       alternateNumbers(order, 0),
       alternateNumbers(order, 1),
     );
     const rowsByIndex = new Map(runs.map((run) => [run.number, run.rows]));
-    const ascending = segments.map((one, i) => ({ ...one, rows: rowsByIndex.get(i) ?? noRows }));
-    const data = await readWholeSegments(ascending, columns);
+    const ascendingSegments = segments.map((one, i) => ({
+      ...one,
+      rows: rowsByIndex.get(i) ?? noRows,
+    }));
+    const data = await readWholeSegments(ascendingSegments, columns);
     return data.map((column) => takeRows(column, positions));
   }
   const source = openSegments(
@@ -79,18 +82,18 @@ function alternateNumbers(pairs: Int32Array, from: 0 | 1): Int32Array {
   return numbers;
 }
 
-/** Returns the chunk without the records whose byte in `dropped` is 1. */
-export function dropRecords(rows: ChunkRows, dropped: Uint8Array): ChunkRows {
+/** Returns the chunk without the records whose byte in `droppedFlags` is 1. */
+export function dropRecords(rows: ChunkRows, droppedFlags: Uint8Array): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined)
-    return { segments, order: order.filter((_, i) => dropped[i >> 1] === 0) };
-  let before = 0;
+    return { segments, order: order.filter((_, i) => droppedFlags[i >> 1] === 0) };
+  let recordsBefore = 0;
   return {
     segments: segments.map((one) => {
       const ownRows = selectedRows(one);
-      const first = before;
-      before += ownRows.length;
-      return { ...one, rows: ownRows.filter((_, i) => dropped[first + i] === 0) };
+      const firstRecord = recordsBefore;
+      recordsBefore += ownRows.length;
+      return { ...one, rows: ownRows.filter((_, i) => droppedFlags[firstRecord + i] === 0) };
     }),
   };
 }
@@ -105,9 +108,9 @@ function unselectedRows({ segment, rows }: ChunkSegment): Int32Array {
   if (rows === 'all') return noRows;
   const otherRows = new Int32Array(segment.rows - rows.length);
   let count = 0;
-  let next = 0;
+  let nextSelected = 0;
   for (let row = 0; row < segment.rows; row++) {
-    if (rows[next] === row) next++;
+    if (rows[nextSelected] === row) nextSelected++;
     else otherRows[count++] = row;
   }
   return otherRows;

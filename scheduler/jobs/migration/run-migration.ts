@@ -71,28 +71,31 @@ async function migrateWithEngine(
     (await detectEntities(writer.samples(), outcome.columns, entityDetection.except));
   const outcomeResult = withDetections(migrationResultOf(params, outcome), detected);
   const migratedRecords = { ...outcomeResult, segments: writer.segments() };
-  const changed = change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
+  const changedSnapshot =
+    change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
   const chunks = writer.numberedChunks().filter(({ result: { segment } }) => segment !== null);
   const origins = {
     // Those of rejected records, too: a field of the key that no record has fails the migration.
     seen: writer.completedChunks.filter(({ read }) => read > 0).map(({ columns }) => columns),
     locationOf: (segment: number, row: number) => locationInSource(chunks[segment]!, row),
   };
-  const result = changed
-    ? await applyChange(change, migratedRecords, origins, changed, context)
+  const result = changedSnapshot
+    ? await applyChange(change, migratedRecords, origins, changedSnapshot, context)
     : migratedRecords;
   crashpoint('migration.written');
   if (dryRun === null || change?.mode === 'delete') return result;
   const { columns, described } = result;
-  const segments = changed ? result.segments : await writeFirstRows(writer, columns);
+  const segments = changedSnapshot ? result.segments : await writeFirstRows(writer, columns);
   const sample = await readSampleOfSegments(segments, columns, dryRun.fields, described, context);
   return { ...result, dryRun: { sample, seen: outcome.seen } };
 }
 
 /** Writes the first records of a dry run that only adds records: its chunks have written no segments. */
 async function writeFirstRows(writer: ChunkWriter, columns: Columns): Promise<readonly Segment[]> {
-  const rows = writer.firstChunkRows;
-  return rows ? writer.writeSampleSegment(takeFirstRows(rows, maxSampleRecords), columns) : [];
+  const chunkRows = writer.firstChunkRows;
+  return chunkRows
+    ? writer.writeSampleSegment(takeFirstRows(chunkRows, maxSampleRecords), columns)
+    : [];
 }
 
 function migrationResultOf(
@@ -128,15 +131,15 @@ function takeFirstRows(rows: ChunkRows, most: number): ChunkRows {
   const { segments, order } = rows;
   if (order !== undefined) return { segments, order: order.subarray(0, 2 * most) };
   let rowsLeft = most;
-  const first = segments.flatMap((one) => {
-    const ownRows = Math.min(rowsLeft, countRows({ segments: [one] }));
-    rowsLeft -= ownRows;
-    if (ownRows === 0) return [];
+  const firstSegments = segments.flatMap((one) => {
+    const rowCount = Math.min(rowsLeft, countRows({ segments: [one] }));
+    rowsLeft -= rowCount;
+    if (rowCount === 0) return [];
     const wantedRows =
       one.rows === 'all'
-        ? Int32Array.from({ length: ownRows }, (_, row) => row)
-        : one.rows.slice(0, ownRows);
+        ? Int32Array.from({ length: rowCount }, (_, row) => row)
+        : one.rows.slice(0, rowCount);
     return { ...one, rows: wantedRows };
   });
-  return { segments: first };
+  return { segments: firstSegments };
 }

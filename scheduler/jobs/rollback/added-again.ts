@@ -42,13 +42,13 @@ export async function findReaddingCommits(
   const segments = searchedFiles(snapshot);
   const locator = new RowLocator(segments);
   const isWithinBounds = boundsTest(segments);
-  const found = new Map<number, ReaddingCommit>();
-  const addFound = (foundRecords: readonly IdAndCommit[]): void => {
-    for (const [id, commit] of foundRecords) {
+  const commitsById = new Map<number, ReaddingCommit>();
+  const addRecords = (records: readonly IdAndCommit[]): void => {
+    for (const [id, commit] of records) {
       const ownCommit = Number(commit);
       if (ownCommit === commitId) continue;
-      const { records = 0, exampleId = id } = found.get(ownCommit) ?? {};
-      found.set(ownCommit, { commitId: ownCommit, records: records + 1, exampleId });
+      const { records: earlierCount = 0, exampleId = id } = commitsById.get(ownCommit) ?? {};
+      commitsById.set(ownCommit, { commitId: ownCommit, records: earlierCount + 1, exampleId });
     }
   };
   /** The next ids to query: the log does not tell whether they are there. */
@@ -61,15 +61,15 @@ export async function findReaddingCommits(
         locatedRows.push([locator.segment, locator.row]);
       else if (isWithinBounds(bytes)) searchedIds.push(id!);
     }
-    addFound(reservedCells(snapshot, locatedRows) as unknown as readonly IdAndCommit[]);
+    addRecords(reservedCells(snapshot, locatedRows) as unknown as readonly IdAndCommit[]);
     if (searchedIds.length >= idsPerSlice) {
-      addFound(await queryRecords(engine, snapshot, searchedIds));
+      addRecords(await queryRecords(engine, snapshot, searchedIds));
       searchedIds = [];
     }
     await setImmediate();
   }
-  if (searchedIds.length > 0) addFound(await queryRecords(engine, snapshot, searchedIds));
-  return [...found.values()];
+  if (searchedIds.length > 0) addRecords(await queryRecords(engine, snapshot, searchedIds));
+  return [...commitsById.values()];
 }
 
 /** Returns the records with these `_id`s, by a query. */
@@ -123,10 +123,10 @@ function* slicesOfRestoredRows(
   snapshot: Snapshot,
   update: Rollback['update'],
 ): Generator<readonly RowRef[]> {
-  const after = new Map(update.map((segment) => [segment.path, segment.deletion]));
+  const deletionByPath = new Map(update.map((segment) => [segment.path, segment.deletion]));
   for (const [segment, { path, deletion }] of snapshot.segments.entries()) {
-    if (deletion === undefined || !after.has(path)) continue;
-    const laterDeletion = after.get(path);
+    if (deletion === undefined || !deletionByPath.has(path)) continue;
+    const laterDeletion = deletionByPath.get(path);
     const rows = subtractSorted(
       deletedRows(deletion),
       laterDeletion ? deletedRows(laterDeletion) : new Int32Array(0),

@@ -90,7 +90,7 @@ export async function rollBack(
     if (check.isBlocked || rollback === undefined) return check;
     const { base, remove, update, removed, restored, changed } = rollback;
     const gonePaths = new Set(remove);
-    const freed = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gonePaths.has(path) ? bytes : 0), 0); // prettier-ignore
+    const freedBytes = snapshot.segments.reduce((sum, { path, bytes }) => sum + (gonePaths.has(path) ? bytes : 0), 0); // prettier-ignore
     const publication: LoggedPublication = {
       datasetId,
       importId: 0,
@@ -104,7 +104,7 @@ export async function rollBack(
       recordsModified: removed + restored - changed,
       changes: { added: restored - changed, changed, removed: removed - changed },
       recordsTotal: snapshot.rows - removed + restored,
-      bytesTotal: snapshot.bytes - freed,
+      bytesTotal: snapshot.bytes - freedBytes,
       size: 0,
       genomeBuild: null,
       newFields: [],
@@ -142,16 +142,20 @@ async function prepareRollback(
   ): PreparedRollback => ({ check: { detail, isBlocked: true, blocking }, snapshot });
   const blockedByCommits = async (
     detail: string,
-    found: readonly Omit<BlockingCommit, 'commit'>[],
+    blockers: readonly Omit<BlockingCommit, 'commit'>[],
   ): Promise<PreparedRollback> => {
-    const shown = found.slice(-budgets.blockingCommits); // the newest, which have to be rolled back first
-    const isCut = shown.length < found.length;
-    const countDetail = isCut ? ` The newest ${shown.length} of ${found.length} are listed.` : '';
-    const deleted = new Set((await catalog.commits.deleted(datasetId)).map(({ id }) => id));
-    const deletedIds = found.map(({ commitId }) => commitId).filter((id) => deleted.has(id));
+    const shownBlockers = blockers.slice(-budgets.blockingCommits); // the newest, which have to be rolled back first
+    const isCut = shownBlockers.length < blockers.length;
+    const countDetail = isCut
+      ? ` The newest ${shownBlockers.length} of ${blockers.length} are listed.`
+      : '';
+    const idsOfDeleted = new Set((await catalog.commits.deleted(datasetId)).map(({ id }) => id));
+    const deletedIds = blockers
+      .map(({ commitId }) => commitId)
+      .filter((id) => idsOfDeleted.has(id));
     return blockedRollback(
       detail + countDetail + deletedEntriesText(deletedIds),
-      await withCommits(catalog, shown),
+      await withCommits(catalog, shownBlockers),
     );
   };
   const problem = await snapshotProblem(catalog, datasetId);
@@ -186,22 +190,22 @@ async function prepareRollback(
     );
   if (rollback.blockers.length > 0) {
     const firstShown = rollback.blockers.length - budgets.blockingCommits;
-    const found = rollback.blockers.map(({ info, records, example: anyExample }, i) => {
+    const blockers = rollback.blockers.map(({ info, records, example: anyExample }, i) => {
       const example = i >= firstShown ? anyExample : undefined; // its `_id` is read from a segment
       const segment = snapshot.segments.findIndex(({ path }) => path === example?.path);
       const [cells] = example ? reservedCells(snapshot, [[segment, example.row]]) : [];
       const { commitId } = info['publication'] as LoggedPublication;
       return { commitId, records, exampleId: cells?.[0] ?? null };
     });
-    const withLost = rollback.blockers.filter(({ lost }) => lost > 0);
-    const lost = withLost.reduce((sum, blocker) => sum + blocker.lost, 0);
+    const irreversibleBlockers = rollback.blockers.filter(({ lost }) => lost > 0);
+    const lost = irreversibleBlockers.reduce((sum, blocker) => sum + blocker.lost, 0);
     const remedy =
       lost === 0
         ? 'roll them back first, the newest first'
-        : `${withLost.length} of them cannot be rolled back, because a merge has left out the earlier values of ${countText(lost, 'record')} (--keep-versions-days)`;
+        : `${irreversibleBlockers.length} of them cannot be rolled back, because a merge has left out the earlier values of ${countText(lost, 'record')} (--keep-versions-days)`;
     return blockedByCommits(
-      `${countText(found.length, 'commit')} changed records of this commit later: ${remedy}.`,
-      found,
+      `${countText(blockers.length, 'commit')} changed records of this commit later: ${remedy}.`,
+      blockers,
     );
   }
   // Before the commit, no other record had the `_id` of one that it removed.
@@ -226,21 +230,21 @@ function wholeCommit({ id }: CommitVersion): Omit<BlockingCommit, 'commit'> {
  */
 async function inVersionOrder<T extends { readonly commitId: number }>(
   { commits }: Catalog,
-  found: readonly T[],
+  blockers: readonly T[],
 ): Promise<readonly T[]> {
-  const numbered = await Promise.all(
-    found.map(
+  const versionedBlockers = await Promise.all(
+    blockers.map(
       async (one) => [(await commits.version(one.commitId))?.logVersion ?? -1, one] as const,
     ),
   );
-  return numbered.toSorted(([a], [b]) => a - b).map(([, one]) => one);
+  return versionedBlockers.toSorted(([a], [b]) => a - b).map(([, one]) => one);
 }
 
 async function withCommits(
   { commits }: Catalog,
-  found: readonly Omit<BlockingCommit, 'commit'>[],
+  blockers: readonly Omit<BlockingCommit, 'commit'>[],
 ): Promise<readonly BlockingCommit[]> {
-  return Promise.all(found.map(async (one) => ({ ...one, commit: await commits.get(one.commitId) }))); // prettier-ignore
+  return Promise.all(blockers.map(async (one) => ({ ...one, commit: await commits.get(one.commitId) }))); // prettier-ignore
 }
 
 /** Returns a sentence that names the blocking commits whose entries were deleted, the newest of many; empty if there are none. */
@@ -248,10 +252,10 @@ function deletedEntriesText(ids: readonly number[]): string {
   if (ids.length === 0) return '';
   if (ids.length === 1)
     return ` But the entry of commit ${ids[0]} was deleted, so that it can no longer be rolled back.`;
-  const named = ids.slice(-budgets.blockingCommits).join(', ');
-  const rest = Math.max(0, ids.length - budgets.blockingCommits);
-  const others = rest === 0 ? '' : ` and ${countText(rest, 'earlier commit')}`;
-  return ` But the entries of the commits ${named}${others} were deleted, so that they can no longer be rolled back.`;
+  const namedIds = ids.slice(-budgets.blockingCommits).join(', ');
+  const unnamedCount = Math.max(0, ids.length - budgets.blockingCommits);
+  const othersText = unnamedCount === 0 ? '' : ` and ${countText(unnamedCount, 'earlier commit')}`;
+  return ` But the entries of the commits ${namedIds}${othersText} were deleted, so that they can no longer be rolled back.`;
 }
 
 function effectText({ removed, restored, changed }: Rollback): string {
@@ -261,6 +265,6 @@ function effectText({ removed, restored, changed }: Rollback): string {
     : `${counts}, restores ${restored - changed}, and gives ${changed} their earlier values.`;
 }
 
-function countText(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
+function countText(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

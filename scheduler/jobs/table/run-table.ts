@@ -62,24 +62,24 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
     chunkRead: () => checkTableSize(file, run),
   };
   const flow = new ChunkFlow(pool.threads + 2, signal);
-  const local: LocalFile = { completeFile: path, bytes, md5: null, identity: '' };
-  const toRead: SourceToRead = {
+  const localFile: LocalFile = { completeFile: path, bytes, md5: null, identity: '' };
+  const sourceToRead: SourceToRead = {
     source: importSourceOfFile(file, path),
     firstChunk: 0,
     isCounted: false,
-    file: async () => local,
+    file: async () => localFile,
     opened: (opened) => void (run = opened),
   };
-  await SourceRun.readSource(importContext, toRead, flow);
+  await SourceRun.readSource(importContext, sourceToRead, flow);
   await flow.waitUntilFinished();
-  const done = run!;
-  requireNoErrors(file, done);
-  const { columns } = unifyColumns(known, done.columnsOfChunks());
-  const second = new ChunkFlow(pool.threads + 2, signal);
-  await done.rewriteChunks(columns, second);
-  await second.waitUntilFinished();
-  requireNoErrors(file, done);
-  const segments = done.results().flatMap(({ segment }) => segment ?? []);
+  const openedRun = run!;
+  requireNoErrors(file, openedRun);
+  const { columns } = unifyColumns(known, openedRun.columnsOfChunks());
+  const secondFlow = new ChunkFlow(pool.threads + 2, signal);
+  await openedRun.rewriteChunks(columns, secondFlow);
+  await secondFlow.waitUntilFinished();
+  requireNoErrors(file, openedRun);
+  const segments = openedRun.results().flatMap(({ segment }) => segment ?? []);
   await writeStream(join(folder, schemaFileName), [encodeSchemaFile(columns)]);
   const files = new Set([schemaFileName, ...segments.map(({ path }) => path)]);
   await sweepFolder(folder, (name) => files.has(name));

@@ -25,13 +25,13 @@ const longestPauseMs = 86_400_000;
 export class UpkeepTrigger {
   readonly #options: UpkeepTriggerOptions;
   /** Datasets that are due for a check. */
-  readonly #due = new Set<number>();
+  readonly #dueDatasets = new Set<number>();
   /** Datasets that have had no commit for `quietMs`. */
-  readonly #quiet = new Set<number>();
+  readonly #quietDatasets = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
   /** The upkeep, as `<kind> <dataset>`, that failed with the code `damaged` or `internal`; it is not tried again before `until`. */
-  readonly #paused = new Map<string, { readonly pauseMs: number; readonly until: number }>();
-  #running: Promise<void> | null = null;
+  readonly #pauseByUpkeep = new Map<string, { readonly pauseMs: number; readonly until: number }>();
+  #loop: Promise<void> | null = null;
   #isClosing = false;
 
   constructor(options: UpkeepTriggerOptions) {
@@ -41,7 +41,7 @@ export class UpkeepTrigger {
   /** Notes a commit to a dataset, so that its upkeep is checked. */
   onDatasetCommitted(datasetId: number): void {
     if (this.#isClosing) return;
-    this.#due.add(datasetId);
+    this.#dueDatasets.add(datasetId);
     this.#start();
     this.#startTimer(datasetId);
   }
@@ -54,7 +54,7 @@ export class UpkeepTrigger {
 
   /** Resolves when no upkeep is running and none is due. */
   async whenIdle(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#loop !== null) await this.#loop;
   }
 
   /** Stops adding tasks. Tasks that are queued or running are not affected. */
@@ -66,44 +66,44 @@ export class UpkeepTrigger {
   #startTimer(datasetId: number): void {
     const { quietMs } = this.#options;
     clearTimeout(this.#timers.get(datasetId));
-    this.#quiet.delete(datasetId);
+    this.#quietDatasets.delete(datasetId);
     if (!Number.isFinite(quietMs)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(datasetId);
       if (this.#isClosing) return;
-      this.#quiet.add(datasetId);
-      this.#due.add(datasetId);
+      this.#quietDatasets.add(datasetId);
+      this.#dueDatasets.add(datasetId);
       this.#start();
     }, quietMs);
     this.#timers.set(datasetId, timer.unref());
   }
 
   #start(): void {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = null;
-      if (this.#due.size > 0 && !this.#isClosing) this.#start(); // datasets that were added after the loop had ended
+    this.#loop ??= this.#runDueUpkeep().finally(() => {
+      this.#loop = null;
+      if (this.#dueDatasets.size > 0 && !this.#isClosing) this.#start(); // datasets that were added after the loop had ended
     });
   }
 
-  async #run(): Promise<void> {
-    for (const datasetId of this.#due) {
-      this.#due.delete(datasetId);
-      for (const one of upkeepKinds) await this.#doAll(one, datasetId);
-      this.#quiet.delete(datasetId);
+  async #runDueUpkeep(): Promise<void> {
+    for (const datasetId of this.#dueDatasets) {
+      this.#dueDatasets.delete(datasetId);
+      for (const upkeepKind of upkeepKinds) await this.#repeatUpkeep(upkeepKind, datasetId);
+      this.#quietDatasets.delete(datasetId);
       if (this.#isClosing) return;
     }
   }
 
   /** Runs one kind of upkeep for a dataset until it is no longer due. */
-  async #doAll(one: UpkeepKind, datasetId: number): Promise<void> {
-    const key = `${one.kind} ${datasetId}`;
-    const paused = this.#paused.get(key);
-    if (paused !== undefined && this.#options.now() < paused.until) return;
+  async #repeatUpkeep(upkeepKind: UpkeepKind, datasetId: number): Promise<void> {
+    const key = `${upkeepKind.kind} ${datasetId}`;
+    const pause = this.#pauseByUpkeep.get(key);
+    if (pause !== undefined && this.#options.now() < pause.until) return;
     try {
       // That nothing is due ends no pause: some upkeep is due only when the dataset is quiet.
-      while (!this.#isClosing && (await this.#do(one, datasetId))) {
-        this.#paused.delete(key);
-        if (!one.repeats) break;
+      while (!this.#isClosing && (await this.#runUpkeepTask(upkeepKind, datasetId))) {
+        this.#pauseByUpkeep.delete(key);
+        if (!upkeepKind.repeats) break;
       }
     } catch (error) {
       if (this.#isClosing) return;
@@ -112,19 +112,22 @@ export class UpkeepTrigger {
       if (code === 'conflict' || code === 'not-found' || code === 'canceled') return;
       // Errors with other codes, such as a full disk, may be resolved by the time of the next commit. Repeated failures double the pause.
       if (code === 'damaged' || code === 'internal') {
-        const pauseMs = Math.min(paused ? 2 * paused.pauseMs : firstPauseMs, longestPauseMs);
-        this.#paused.set(key, { pauseMs, until: this.#options.now() + pauseMs });
+        const pauseMs = Math.min(pause ? 2 * pause.pauseMs : firstPauseMs, longestPauseMs);
+        this.#pauseByUpkeep.set(key, { pauseMs, until: this.#options.now() + pauseMs });
       }
-      this.#options.report(`dataset ${datasetId}: ${one.failure}: ${message}`);
+      this.#options.report(`dataset ${datasetId}: ${upkeepKind.failure}: ${message}`);
     }
   }
 
   /** Runs one task of a kind of upkeep; returns false if none is due. */
-  async #do({ kind, description, isDue }: UpkeepKind, datasetId: number): Promise<boolean> {
+  async #runUpkeepTask(
+    { kind, description, isDue }: UpkeepKind,
+    datasetId: number,
+  ): Promise<boolean> {
     const { catalog, store, queue } = this.#options;
     const dataset = await catalog.datasets.get(datasetId);
     if (dataset?.availability !== 'available') return false;
-    const isQuiet = this.#quiet.has(datasetId);
+    const isQuiet = this.#quietDatasets.has(datasetId);
     if (!(await isDue(store, datasetId, isQuiet))) return false;
     await queue.enqueueAndWait(kind, {
       description,

@@ -45,13 +45,13 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
   async run({ datasetId, files }, { data, signal, progress }) {
     const bytesTotal = files.reduce((sum, { bytes }) => sum + bytes, 0);
     const noProgress = { records: 0, recordsTotal: null, errors: 0 };
-    let done = 0;
+    let removedBytes = 0;
     for (const { path, bytes } of files) {
       if (signal.aborted) throw canceledError();
       await removeFile(data.datasetFile(datasetId, path));
       crashpoint('vacuum.partial');
-      done += bytes;
-      progress({ ...noProgress, bytes: done, bytesTotal });
+      removedBytes += bytes;
+      progress({ ...noProgress, bytes: removedBytes, bytesTotal });
     }
     // The log entry that records the deletion must not reach the disk before the deletion of the files.
     await syncFolder(data.dataset(datasetId));

@@ -21,14 +21,14 @@ export async function archiveProblems(
   options: ArchiveOptions = {},
 ): Promise<readonly string[]> {
   try {
-    const found = await checkArchive(data.archive(datasetId), datasetId, options);
+    const storedArchive = await checkArchive(data.archive(datasetId), datasetId, options);
     const problems: string[] = [];
-    if (written?.bytes !== found.bytes)
-      problems.push(`has ${found.bytes} bytes, should be ${written?.bytes ?? 'none'}`);
-    else if (written.checksum !== found.checksum)
+    if (written?.bytes !== storedArchive.bytes)
+      problems.push(`has ${storedArchive.bytes} bytes, should be ${written?.bytes ?? 'none'}`);
+    else if (written.checksum !== storedArchive.checksum)
       problems.push('is not the archive that was written');
-    if (found.version !== version)
-      problems.push(`is at version ${found.version}, the catalogue at ${version}`);
+    if (storedArchive.version !== version)
+      problems.push(`is at version ${storedArchive.version}, the catalogue at ${version}`);
     return problems;
   } catch (error) {
     const { code, message } = toErrorValue(error);

@@ -72,8 +72,8 @@ const nothingRead = {
 } satisfies Partial<Verification>;
 
 /** Returns a verification with the keys of the HTTP interface. */
-export function verificationJson(found: Verification): JsonObject {
-  const { version, files, records, bytes, oldVersions: old_versions, differences } = found;
+export function verificationJson(verification: Verification): JsonObject {
+  const { version, files, records, bytes, oldVersions: old_versions, differences } = verification;
   const is_whole = differences.length === 0;
   return { is_whole, version, files, records, bytes, old_versions, differences };
 }
@@ -98,7 +98,7 @@ export const verifyJob: Job<'verify', VerifyParams, VerifyResult> = {
       const dataset = await catalog.datasets.get(datasetId);
       if (dataset === undefined) return null;
       const { logVersion: version, documentsCount, bytes } = dataset;
-      const last = await catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER);
+      const lastCommit = await catalog.commits.lastAt(datasetId, Number.MAX_SAFE_INTEGER);
       return {
         datasetId,
         lastMove: await lastMoveOf(catalog, datasetId),
@@ -108,7 +108,11 @@ export const verifyJob: Job<'verify', VerifyParams, VerifyResult> = {
         archive: isInArchive(dataset)
           ? { written: await catalog.snapshots.completed(datasetId), version }
           : null,
-        commit: last && { id: last.id, version: last.logVersion, records: last.recordsTotal },
+        commit: lastCommit && {
+          id: lastCommit.id,
+          version: lastCommit.logVersion,
+          records: lastCommit.recordsTotal,
+        },
       };
     });
   },
@@ -158,27 +162,28 @@ async function verifyStoredDataset(
   else if (logVersion > version)
     problems.push(`is at version ${logVersion}, the catalogue at ${version}`);
   const { live, old } = await storedSegments(context.data, datasetId, state);
-  const found = totalCountsOf(live);
-  problems.push(...countDifferences(found, counts));
+  const storedCounts = totalCountsOf(live);
+  problems.push(...countDifferences(storedCounts, counts));
   if (commit !== undefined) {
     const isLast = commit.version >= state.version;
-    const then = isLast ? state : await replayLog(context.data, datasetId, commit.version);
-    const { rows } = totalCountsOf([...then.live.values()]);
+    const stateAtCommit = isLast ? state : await replayLog(context.data, datasetId, commit.version);
+    const { rows } = totalCountsOf([...stateAtCommit.live.values()]);
     if (rows !== commit.records)
       problems.push(`has ${rows} records after commit ${commit.id}, which says ${commit.records}`);
   }
   const differences = problems.map((problem) => ({ path: logFolderName, problem }));
   differences.push(...(await findLogProblems(context.data, datasetId, state.version)));
-  const ofSegments = await verifySegments(context, datasetId, [...live, ...old]);
+  const segmentDamages = await verifySegments(context, datasetId, [...live, ...old]);
   // A vacuum may have removed segments of earlier versions meanwhile, and the log says so before it does.
-  const now = ofSegments.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
+  const currentState =
+    segmentDamages.length > 0 ? await replayOrDamage(context.data, datasetId) : state;
   const isVacuumed = (path: string): boolean =>
     state.removed.get(path) !== undefined &&
-    'removed' in now &&
-    now.removed.get(path)?.isVacuumed !== false;
-  differences.push(...ofSegments.filter(({ path }) => !isVacuumed(path)));
+    'removed' in currentState &&
+    currentState.removed.get(path)?.isVacuumed !== false;
+  differences.push(...segmentDamages.filter(({ path }) => !isVacuumed(path)));
   const oldVersions = { files: old.length, bytes: totalCountsOf(old).bytes };
-  const { rows: records, bytes } = found;
+  const { rows: records, bytes } = storedCounts;
   return { version, files: live.length, records, bytes, oldVersions, differences };
 }
 
@@ -226,21 +231,21 @@ async function verifySegments(
   datasetId: number,
   segments: readonly Segment[],
 ): Promise<readonly Damage[]> {
-  const found: (readonly string[])[] = [];
+  const problemsBySegment: (readonly string[])[] = [];
   const { rows: recordsTotal, bytes: bytesTotal } = totalCountsOf(segments);
-  let [next, records, bytes, errors] = [0, 0, 0, 0];
+  let [nextIndex, records, bytes, errors] = [0, 0, 0, 0];
   const verifyNext = async (): Promise<void> => {
-    while (next < segments.length) {
-      const index = next++;
+    while (nextIndex < segments.length) {
+      const index = nextIndex++;
       const segment = segments[index]!;
       const file = data.datasetFile(datasetId, segment.path);
       const problems = await pool
         .run(verifyInThread, () => ({ file, segment }), signal)
         .catch((error: unknown) => {
-          next = segments.length; // stops the other threads too
+          nextIndex = segments.length; // stops the other threads too
           throw error;
         });
-      found[index] = problems;
+      problemsBySegment[index] = problems;
       records += liveRowCount(segment);
       bytes += segment.bytes;
       errors += problems.length;
@@ -248,5 +253,7 @@ async function verifySegments(
     }
   };
   await Promise.all(Array.from({ length: pool.threads }, verifyNext));
-  return segments.flatMap(({ path }, i) => found[i]!.map((problem) => ({ path, problem })));
+  return segments.flatMap(({ path }, i) =>
+    problemsBySegment[i]!.map((problem) => ({ path, problem })),
+  );
 }

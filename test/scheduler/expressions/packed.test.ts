@@ -55,9 +55,9 @@ test('answers come out as they went in, and some of several batches', () => {
   }
 });
 
-test('a table gives equal lists of texts equal codes, over several chunks', () => {
+test('a table gives equal lists of texts equal indices, over several chunks', () => {
   const table = new ValueTable();
-  const knownCodes = new Map<string, number>();
+  const knownIndices = new Map<string, number>();
   for (let chunk = 0; chunk < 20; chunk++) {
     const texts = Array.from({ length: 300 }, randomText);
     const { bytes, offsets } = packStrings(texts);
@@ -65,14 +65,14 @@ test('a table gives equal lists of texts equal codes, over several chunks', () =
     for (let from = 0; from < texts.length; from++) {
       const to = Math.min(texts.length, from + randomBelow(3));
       const key = JSON.stringify(texts.slice(from, to));
-      const code = table.addValueCode(view, offsets, from, to);
-      if (!knownCodes.has(key)) knownCodes.set(key, knownCodes.size + 1);
-      expect([key, code]).toEqual([key, knownCodes.get(key)]);
+      const index = table.addValue(view, offsets, from, to);
+      if (!knownIndices.has(key)) knownIndices.set(key, knownIndices.size + 1);
+      expect([key, index]).toEqual([key, knownIndices.get(key)]);
     }
   }
-  expect(table.size).toBe(knownCodes.size);
+  expect(table.size).toBe(knownIndices.size);
   const { bytes, offsets } = packStrings(['a text that is not there', '\u0000', 'abcdefgh']);
   const view = dataViewOf(bytes);
-  expect([0, 1, 2].map((at) => table.findValueCode(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
-  expect(table.size).toBe(knownCodes.size);
+  expect([0, 1, 2].map((at) => table.findValueIndex(view, offsets, at, at + 1))).toEqual([0, 0, 0]);
+  expect(table.size).toBe(knownIndices.size);
 });
