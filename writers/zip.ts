@@ -63,7 +63,7 @@ export class ZipWriter {
   endEntry(): Uint8Array {
     const entry = this.#entries.at(-1)!;
     entry.deflatedBytes += finalDeflateBlock.length;
-    const isLarge = entry.bytes > maxUint32 || entry.deflatedBytes > maxUint32;
+    const isLarge = entry.bytes >= maxUint32 || entry.deflatedBytes >= maxUint32;
     const sizeBytes = isLarge ? 8 : 4;
     const descriptor = Buffer.alloc(8 + 2 * sizeBytes);
     descriptor.writeUInt32LE(dataDescriptorSignature, 0);

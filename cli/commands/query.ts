@@ -101,8 +101,10 @@ export const exportCommand: Command = {
     const { download_url: url } = await client.get(`${path}/download?redirect=false`);
     const name = String(dataset['filename'] ?? dataset['name'] ?? dataset['id']);
     // The name of the format is not always the extension, so the extension is read from the download address: it follows the id of the
-    // export in the file name.
-    const [, extension] = decodeURIComponent(String(url)).split(`-${String(job['id'])}.`);
+    // export in the file name, which ends with both.
+    const extension = decodeURIComponent(String(url))
+      .split(`-${String(job['id'])}.`)
+      .at(-1);
     const file = values.out ?? `${name}.${extension?.split('&')[0]}`;
     const bytes = await saveFile(file, client.download(String(url)));
     showRow(terminal, { file, bytes, records: progressOf(job).records });

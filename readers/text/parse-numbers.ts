@@ -2,13 +2,14 @@
 export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) => 10 ** i);
 
 /**
- * Returns the decimal integer `bytes[from..to)`; NaN if the text is not an integer, or has more than 15 characters after its sign (see
- * `isDigits`).
+ * Returns the decimal integer `bytes[from..to)`; NaN if the text is not an integer, or has more than 15 digits after its sign and leading
+ * zeros (see `isDigits`).
  */
 export function parseInteger(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   const sign = bytes[at];
   if (sign === 45 || sign === 43) at++;
+  while (to - at > 15 && bytes[at] === 48) at++;
   if (at >= to || to - at > 15) return NaN;
   let value = 0;
   for (; at < to; at++) {

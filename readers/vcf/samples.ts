@@ -136,7 +136,9 @@ export class SampleParser implements ValueReport {
         }
         const entry = format[keyIndex];
         if (entry === undefined) {
-          if (end > at || keyIndex > format.length)
+          // Where FORMAT is missing, each sample is missing, too: `bcftools` writes a period for both.
+          const isMissing = format.length === 0 && end === at + 1 && bytes[at] === 46;
+          if ((end > at && !isMissing) || keyIndex > format.length)
             return this.#reject(
               codes.unreadableLine,
               null,

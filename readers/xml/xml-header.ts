@@ -82,7 +82,7 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
     if (bytes[at + 1] === asciiCodes.question) {
       const isFirst = encoding === null && !hasDocumentType;
       const end = constructEnd(bytes, '?>', at, 2);
-      // Choice: blanks before the XML declaration are ignored.
+      // Choice: blanks, comments and processing instructions before the XML declaration are ignored.
       if (isFirst && hasTextAt(bytes, '<?xml', at) && isSpace(bytes[at + 5]))
         encoding = declaredEncoding(bytes, at, end);
       else if (/^xml$/i.test(shortenedNameAt(bytes, at + 2)))

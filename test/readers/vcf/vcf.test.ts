@@ -235,6 +235,9 @@ describe('lines (F9)', () => {
         { name: '__proto__', GT: '0/0', XX: 'b' },
       ],
     ],
+    ['FORMAT and samples missing', '.\t.\t.', [{ name: 'S1' }, { name: '__proto__' }]],
+    ['a value without FORMAT', '.\t.\t1', [0, null]],
+    ['depth with leading zeros', 'DP\t000000000000000000007\t1', [{ name: 'S1', DP: 7 }, { name: '__proto__', DP: 1 }]], // prettier-ignore
     ['bad genotype', 'GT\t0/C\t0', [301, 'sample.GT']],
     ['bad depth', 'GT:DP\t0/1:x\t0', [301, 'sample.DP']],
     ['empty FORMAT key', 'GT::DP\t0/1\t0', [301, 'FORMAT']],
