@@ -238,8 +238,9 @@ async function* readSavedParts(path: string, segments: SegmentNumbers): AsyncGen
 
 /** Returns the number of records if the Delta log alone tells it; null otherwise. */
 function recordTotalFromLog({ snapshot, request, search }: QueryExport): number | null {
-  if (search !== null) return null;
-  return needsEngine(snapshot, request) ? null : Math.min(snapshot.rows, request.limit);
+  if (search !== null || needsEngine(snapshot, request)) return null;
+  // The log finds all records, or none because of its statistics.
+  return request.predicate.kind === 'all' ? Math.min(snapshot.rows, request.limit) : 0;
 }
 
 function reportRecords(context: RunContext, records: number, recordsTotal: number | null): void {

@@ -149,6 +149,35 @@ test('an export that gives each element of a list its own column runs its query 
   );
 });
 
+test('the progress of an export tells its total at once if the log does', async () => {
+  const datasetId = await importNewDataset(exportedRecords);
+  await scheduler.close();
+  const totals: (number | null)[] = [];
+  const progressCollectingJob: typeof exportJob = {
+    ...exportJob,
+    run: (params, context) => {
+      const progress: typeof context.progress = (values) => totals.push(values.recordsTotal ?? null);
+      return exportJob.run(params, { ...context, progress });
+    },
+  };
+  const jobsCollectingProgress: Jobs = jobs.map((job) =>
+    job === exportJob ? progressCollectingJob : job,
+  );
+  scheduler = await lake.startScheduler({
+    jobs: jobsCollectingProgress,
+    startWorker: (...args) => startWorkerInProcess(...args, jobsCollectingProgress),
+  });
+  for (const [params, total] of [
+    [{}, 3],
+    [{ limit: 2 }, 2],
+    [{ filters: [['n__gt', 1_000_000]] }, 0],
+  ] as const) {
+    totals.length = 0;
+    await exportDataset(datasetId, 'csv', { params });
+    expect([params, totals[0]]).toEqual([params, total]);
+  }
+});
+
 test('a list has as many columns as the longest of the exported records, wherever that is', async () => {
   const generatedRecords = Array.from({ length: largeRecordCount }, (_, i) => ({ n: i, l: i === largeRecordCount - 1 ? [1, 2, 3, 4, 5] : i === 3 ? [7, 8] : i % 2 === 0 ? [i] : null })); // prettier-ignore
   const datasetId = await importNewDataset(generatedRecords);
