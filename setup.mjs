@@ -292,8 +292,11 @@ async function buildWith(compile, stamp, wanted) {
   discard(bundles);
   writeFileSync(join(fresh, '.strandlake-bundle'), fingerprint(productFolders));
   writeFileSync(join(fresh, stamp), wanted);
-  rmSync('dist', { recursive: true, force: true });
+  // The build before is moved away before it is removed, because its programs may be running and write into its folder.
+  const replaced = `${fresh}.replaced`;
+  if (existsSync('dist')) renameSync('dist', replaced);
   renameSync(fresh, 'dist');
+  rmSync(replaced, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** A hash over name, size and time of everything that a build of these folders depends on. */
