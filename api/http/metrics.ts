@@ -135,10 +135,8 @@ export class Metrics {
   }
 }
 
-const memoryPageBytes = 4096;
-
 /** Returns the resident memory of a process in bytes; 0 if the system does not tell. */
 async function readResidentBytes(pid: number): Promise<number> {
-  const text = await readSystemFile(`/proc/${pid}/statm`).catch(() => '');
-  return memoryPageBytes * Number(text.split(' ')[1] ?? 0);
+  const text = await readSystemFile(`/proc/${pid}/status`).catch(() => '');
+  return 1024 * Number(/^VmRSS:\s*(\d+) kB$/m.exec(text)?.[1] ?? 0);
 }

@@ -45,7 +45,10 @@ function pruneColumn(
     if (column.children === undefined) return [[column, data] as const];
     const items = column.isList ? data.children[0]! : data;
     const keptMembers = pruneColumn(column.children, items.children, names, `${path}.`);
-    if (keptMembers.length === column.children.length) return [[column, data] as const];
+    const isUnchanged =
+      keptMembers.length === column.children.length &&
+      keptMembers.every(([member], j) => member === column.children![j]);
+    if (isUnchanged) return [[column, data] as const];
     if (keptMembers.length === 0) return [];
     const struct = structWithMembers(
       items,

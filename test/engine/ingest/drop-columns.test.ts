@@ -8,9 +8,12 @@ import { jsonlReader } from '../../../readers/jsonl/jsonl.js';
 const validation = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
 /** Returns the names of the columns that a change leaves of a record with an object `a` and a field `a.b` that is no member of it. */
-function namesAfter(change: (batch: Batch) => Batch): readonly unknown[] {
+function namesAfter(
+  change: (batch: Batch) => Batch,
+  json = '{"a":{"b":1,"c":2},"a.b":3,"d":4}',
+): readonly unknown[] {
   const builder = new BatchBuilder();
-  const line = Buffer.from('{"a":{"b":1,"c":2},"a.b":3,"d":4}');
+  const line = Buffer.from(json);
   const given = { columns: [], isFinal: false };
   jsonlReader.read(line, null, null, builder, new FindingCollector(validation), given);
   const { columns, seen, data } = change(builder.finish());
@@ -31,4 +34,7 @@ test('a top-level field is kept with all its members, also beside a field with t
 test('a field is dropped by its dotted name wherever it is', () => {
   expect(namesAfter((batch) => dropColumns(batch, new Set(['a.b'])))).toEqual([{ a: ['c'] }, 'd']);
   expect(namesAfter((batch) => dropColumns(batch, new Set(['a.b', 'a.c'])))).toEqual(['d']);
+  const dropNested = (batch: Batch): Batch => dropColumns(batch, new Set(['a.b.c']));
+  expect(namesAfter(dropNested, '{"a":{"b":{"c":1,"d":2}}}')).toEqual([{ a: [{ b: ['d'] }] }]);
+  expect(namesAfter(dropNested, '{"a":[{"b":{"c":1,"d":2}}]}')).toEqual([{ a: [{ b: ['d'] }] }]);
 });
