@@ -88,10 +88,7 @@ export async function requirePermission<K extends AccessKind>(
   return resource.row;
 }
 
-/**
- * Throws if a token with the scope read is used for a change. Called without a check of permissions where no permission is needed, as for
- * creating a vault.
- */
+/** Throws `forbidden` if a token with the scope read is used for a change. */
 export function requireScope(principal: Principal, level: Permission): void {
   if (level === 'read' || principal.scope !== 'read') return;
   throw new AppError(
@@ -115,7 +112,7 @@ export function requireUserItself(principal: Principal): void {
   );
 }
 
-/** A saved resource; users of every account may read it if it is public. */
+/** An owned resource; users of every account may read it if it is public. */
 type PublicRow = OwnedRow & { readonly isPublic?: boolean };
 
 /** Checks access to a resource of a user: the account may read a shared one, everybody a public one; only the owner may change it. */
@@ -143,11 +140,14 @@ interface VaultResource<R> {
   readonly vaultId: number;
   /** Whether the resource does not exist for users other than administrators. */
   readonly isForAdministrators?: boolean;
-  /** The user who started the job; set only for jobs that change no object: any user who may read the object may start one. */
+  /** The user who started the job; set only for jobs that change no object in the vault: any user who may read the object may start one. */
   readonly startedBy?: number;
 }
 
-/** A user, a group or an invitation of an account. Members may read it, unless `isForAdministrators`; administrators may change it. */
+/**
+ * A user, a group or an invitation of an account. All users of the account may read it, unless `isForAdministrators`; administrators may
+ * change it.
+ */
 interface AccountResource<R> {
   readonly row: R;
   readonly memberOf: number;

@@ -29,8 +29,8 @@ const archiveEffects: Readonly<
 };
 
 /**
- * Sets the availability of the dataset of a snapshot or restore task to that for the new status of the task, in the transaction that
- * changes the status. Does nothing for other kinds of task.
+ * Applies the effect of the new status of a snapshot or restore task (`archiveEffects`) to its dataset, in the transaction that changes the
+ * status. Does nothing for other kinds of task.
  */
 export async function changeAvailability(
   tx: Database,

@@ -1,6 +1,6 @@
 /**
- * Adds passwords, sign-ins at the authorization page, applications, and what users have granted to applications. Of every secret only the
- * keyed hash is stored; passwords have a hash format of their own.
+ * Adds passwords, sign-ins at the authorization page, applications, and what users have granted to applications. Secrets are stored only as
+ * keyed hashes, or not at all; passwords have a hash format of their own.
  */
 export const authenticationSchema: readonly string[] = [
   `CREATE TABLE passwords (

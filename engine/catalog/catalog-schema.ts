@@ -1,8 +1,9 @@
 /*
  * The statements of the migrations; some tables have theirs in the file of their resource. A statement never changes once it has been
- * released. The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT 0 or
- * 1, JSON is TEXT; only triggers (index-schema.ts) and the JSON function of a view (`commitVersionSchema`) are SQLite's. Columns that end
- * in `_key` hold case-folded names (object-names.ts), which compare by code point; PostgreSQL would need COLLATE "C".
+ * released. The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT (in
+ * one table INTEGER) 0 or 1, JSON is TEXT; only triggers (index-schema.ts) and the JSON function of a view (`commitVersionSchema`) are
+ * SQLite's. Columns that end in `_key` hold case-folded names (object-names.ts), which compare by code point; PostgreSQL would need COLLATE
+ * "C".
  */
 
 const statusColumn = `TEXT NOT NULL CHECK (status IN

@@ -33,8 +33,8 @@ const maxLockAttempts = 40;
 const lockPauseMs = 50;
 
 /**
- * Opens the catalogue and creates or migrates its tables. Throws, with the reason, if the file is damaged, locked, missing although other
- * data exist, or written by a newer release or another program (threat R8).
+ * Opens the catalogue. Creates or migrates its tables if this process holds the lock and is no `reader`. Throws, with the reason, if the
+ * file is damaged, locked, missing although other data exist, or written by a newer release or another program (threat R8).
  */
 export async function openCatalog(
   file: string | ':memory:',
@@ -75,7 +75,7 @@ export async function openCatalog(
   }
 }
 
-/** Whether a server uses the catalogue in this file. */
+/** Returns whether a process holds the instance lock of the catalogue in this file: a server, or a command or reader without a server. */
 export function isCatalogInUse(file: string): boolean {
   const lock = acquireInstanceLock(file);
   lock?.release();

@@ -176,7 +176,7 @@ export function commitTable(db: Database): CommitTable {
       return row !== undefined;
     },
     lastAt: (datasetId, time) =>
-      // A commit completes after its row is created, and to compare `created_at` costs less.
+      // No commit completes before its `created_at`, and to compare `created_at` costs less.
       versionWhere(sql`dataset_id = ${datasetId} AND created_at <= ${time} AND completed_at <= ${time}
         ORDER BY log_version DESC LIMIT 1`),
     lastBefore: (datasetId, logVersion) =>

@@ -37,7 +37,7 @@ const maxTicksToQuery = 8;
 
 /**
  * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and never wait for a
- * writer. A database in memory has a single connection, so reads of it also see the open transaction.
+ * writer. A read-only database and one in memory have a single connection; reads of the latter also see the open transaction.
  */
 export class SqliteDatabase implements Database {
   readonly #writer: Connection;

@@ -59,7 +59,6 @@ const datasetMigrations = tableCodec<DatasetMigrationRow>(
   {},
 );
 
-/** A migration to create. */
 export interface NewDatasetMigration {
   readonly sourceId: number;
   readonly targetId: number;

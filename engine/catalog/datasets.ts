@@ -61,7 +61,7 @@ interface DatasetTable {
   update(id: number, patch: DatasetPatch): Promise<DatasetRow | undefined>;
   /**
    * Records a log version with the same records in other files, which have `bytesMore` more bytes (fewer if it is negative). Does nothing
-   * unless the catalogue is at the preceding version; in that case the reconciliation at the next start records the version.
+   * unless the catalogue is at the preceding version; the reconciliation at the next start then records the version.
    */
   rewritten(id: number, version: number, bytesMore: number): Promise<void>;
   /** The log versions of all datasets, for the reconciliation at start. */

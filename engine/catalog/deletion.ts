@@ -24,9 +24,9 @@ export async function collectVaultDeletion(db: Database, vaultId: number): Promi
 }
 
 /**
- * Collects what the deletion of the objects that meet a condition removes, and cancels the open migrations that read the datasets. Must run
- * in the same transaction as the DELETE and before it. Records the datasets as dropped, so that if the process is killed before it has
- * deleted their files, the next start deletes them.
+ * Collects what the deletion of the objects that meet a condition removes, and cancels the open migrations that read the datasets, except
+ * those that are being published. Must run in the same transaction as the DELETE and before it. Records the datasets as dropped, so that if
+ * the process is killed before it has deleted their files, the next start deletes them.
  */
 export async function collectDeletion(db: Database, condition: Sql): Promise<Deletion> {
   const objects = await db.all(

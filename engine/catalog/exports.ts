@@ -20,10 +20,13 @@ export interface ExportRow extends JobRow {
   readonly sendEmailOnCompletion: boolean;
   readonly priority: number;
   readonly documentsCount: number | null;
-  /** The name under which clients download the file (`variants-4812.json.gz`); null until it is written. */
+  /**
+   * The name under which clients download the file (`variants-4812.json.gz`); null until it is written, and once the expired file is
+   * deleted.
+   */
   readonly filename: string | null;
   readonly bytes: number | null;
-  /** The log version that was exported. */
+  /** The log version that was exported; null until the file is written. */
   readonly logVersion: number | null;
   /** The version that the request names; null for the version that is newest when the export runs. */
   readonly asOf: AsOf | null;
@@ -63,7 +66,6 @@ const exports = tableCodec<ExportRow>(
   {},
 );
 
-/** An export to create. */
 export interface NewExport {
   readonly id?: number;
   readonly datasetId: number;

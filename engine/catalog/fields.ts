@@ -16,7 +16,9 @@ export interface FieldRow extends DatasetField {
   readonly expression: string | null;
   readonly isHidden: boolean;
   readonly isReadOnly: boolean;
-  /** True once data of the field have been stored. From then on, only later data can change its type, by widening it. */
+  /**
+   * True once a commit has added the column of the field. From then on, only later data can change the type of the field, by widening it.
+   */
   readonly isValid: boolean;
   /** True if a user has declared the type, so that values must fit it. For other fields, values can widen the type. */
   readonly isDeclared: boolean;
@@ -41,7 +43,6 @@ export interface FieldFilter extends AccessFilter {
   readonly name?: string;
 }
 
-/** Fields of datasets. */
 interface FieldTable {
   get(id: number): Promise<FieldRow | undefined>;
   /** Lists the fields, ordered by `ordering` (fields without it last), then by name. */
@@ -54,7 +55,7 @@ interface FieldTable {
   createInternal(field: NewFieldRow, now?: number): Promise<FieldRow>;
   /** Changes a field; whether its name and type may change is not checked. */
   update(id: number, patch: FieldPatch, now?: number): Promise<FieldRow | undefined>;
-  /** Deletes a field; throws if the dataset has ever had data. */
+  /** Deletes a field; throws if the dataset has a commit. */
   delete(id: number): Promise<void>;
 }
 

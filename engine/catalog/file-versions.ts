@@ -5,7 +5,10 @@ import { objects, type ObjectRow } from './object-row.js';
 import { isOneOf, sql, type Sql } from './sql.js';
 import { tableCodec, type Millis } from './table-codec.js';
 
-/** A version of a file: a content that one upload, export, copy or restoration gave it. Versions of a file are numbered from 1. */
+/**
+ * A version of a file: a content that an upload, an export, a copy, or the restoration of an earlier version gave it. Versions of a file
+ * are numbered from 1.
+ */
 export interface FileVersionRow {
   readonly objectId: number;
   /** The number of the version. The content is stored under this number, which no later version of the file gets again. */
@@ -38,7 +41,6 @@ interface FileContent {
   readonly documentsCount?: number | null;
 }
 
-/** The versions of files. */
 interface FileVersionTable {
   get(objectId: number, revision: number): Promise<FileVersionRow | undefined>;
   /** Lists the versions, newest first; deleted versions only on request. */
@@ -55,8 +57,9 @@ interface FileVersionTable {
    */
   numberFor(object: ObjectRow, revision: number): Promise<number | undefined>;
   /**
-   * Makes a stored content a version of the file; it becomes the current version unless there is a newer one. In a vault that keeps no
-   * versions, returns the number of the version that it replaces, whose content is to be removed. With `addsVersion`, it replaces none.
+   * Makes a stored content a version of the file; it becomes the current version unless a newer version has content. In a vault that keeps
+   * no versions, returns the number of the version that it replaces, whose content is to be removed; undefined if it replaces none, as
+   * always with `addsVersion`, or if an import still reads the replaced version.
    */
   publish(
     object: ObjectRow,
@@ -71,7 +74,6 @@ interface FileVersionTable {
   forgetDeleted(before: Millis): Promise<readonly FileVersionRow[]>;
 }
 
-/** The filter of a list of versions. */
 interface FileVersionFilter {
   readonly objectId: number;
   readonly showDeleted: boolean;

@@ -9,9 +9,9 @@ export interface FullPath {
 }
 
 /**
- * Parses every form of contract 6.2: `domain:vault:/path`, `domain:vault/path`, `vault:/path`, `vault/path`, `~/path`,
- * `~:/path`, and each without the path. Returns undefined if the text names no vault. The vault ends at the first slash, or at the second
- * colon before it, so a path may contain colons (`/folder/project: ABCD`).
+ * Parses every form of contract 6.2: `domain:vault:/path`, `domain:vault/path`, `vault:/path`, `vault/path`, `~/path`, `~:/path`, and each
+ * without the path. Returns undefined if the text names no vault. The vault ends at the first slash, or at the second colon before it (the
+ * first colon for `~`), so a path may contain colons (`/folder/project: ABCD`).
  */
 export function parseFullPath(text: string): FullPath | undefined {
   const slash = text.indexOf('/');

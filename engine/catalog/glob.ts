@@ -34,7 +34,7 @@ export function hasWildcard(pattern: string): boolean {
   return pattern.includes('*') || pattern.includes('?');
 }
 
-/** The text before the first wildcard, for which the database can use its index. */
+/** The text before the first wildcard; the whole pattern if it has none. */
 export function literalPrefix(pattern: string): string {
   const at = [pattern.indexOf('*'), pattern.indexOf('?')].filter((index) => index !== -1);
   return at.length === 0 ? pattern : pattern.slice(0, Math.min(...at));

@@ -127,7 +127,10 @@ async function issueTokens(
   return { accessToken: secret, refreshToken, expiresIn: accessTokenLifetimeMs / 1000, scope };
 }
 
-/** Returns what is wrong with a code verifier (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for a code without a challenge). */
+/**
+ * Returns what is wrong with a code verifier (RFC 7636, section 4.6; RFC 9700, section 4.8.2, for a code without a challenge); undefined if
+ * nothing is.
+ */
 function verifierMistake(
   { codeChallenge }: GrantRow,
   verifier: string | undefined,

@@ -102,8 +102,8 @@ export function currentIdempotencyKey(): string | undefined {
 }
 
 /**
- * Records the id of a new resource under the idempotency key of a request, by default the current one, if it has a key. Every create calls
- * this in its own transaction, so that resource and key are committed together.
+ * Records the id of a new resource under the idempotency key of a request, by default the current one, if it has a key and none is recorded
+ * yet. To be called in the transaction of the create, so that resource and key are committed together.
  */
 export async function recordCreatedId(
   tx: Database,

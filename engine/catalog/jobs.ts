@@ -13,7 +13,7 @@ export interface StatusRow {
   readonly userId: number;
   readonly status: TaskStatus;
   readonly errorMessage: string | null;
-  /** Progress and validation results (contract 10.1). */
+  /** Progress and validation results (contract 10.1), and the keys that the user has set. */
   readonly metadata: JsonObject;
   /** `[from, to, time]` triples (contract 10.1). */
   readonly timestamps: readonly (readonly [string, string, Millis])[];

@@ -49,7 +49,7 @@ export const multipartUploadSchema: readonly string[] = [
 
 /** Uploads in parts. */
 export interface MultipartUploadTable {
-  /** Returns the upload of a version. */
+  /** Returns the upload of a version; undefined if it has none. */
   get(objectId: number, revision: number): Promise<MultipartUploadRow | undefined>;
   /** The incomplete upload of a file with the greatest `revision`; undefined if no upload of the file is incomplete. */
   open(objectId: number): Promise<MultipartUploadRow | undefined>;
@@ -67,7 +67,6 @@ export interface MultipartUploadTable {
   deleteIdle(upload: UploadKey, time: Millis): Promise<boolean>;
 }
 
-/** The identity of an upload. */
 type UploadKey = Pick<MultipartUploadRow, 'id' | 'revision'>;
 
 /** Returns access to the table of uploads in parts. */

@@ -19,7 +19,6 @@ export interface ObjectCopyRow extends StatusRow {
   readonly targetObjectId: number | null;
 }
 
-/** A copy to create. */
 export type NewObjectCopy = Pick<
   ObjectCopyRow,
   'userId' | 'accountId' | 'sourceVaultId' | 'targetVaultId' | 'sourceObjectId' | 'targetObjectId'
@@ -59,7 +58,6 @@ export const objectCopySchema: readonly string[] = [
   `CREATE INDEX object_copies_task ON object_copies (task_id)`,
 ];
 
-/** The filter of the list of copies. */
 interface ObjectCopyFilter {
   readonly userId: number;
   readonly ids?: readonly number[];

@@ -27,12 +27,12 @@ import { sql, type Sql } from './sql.js';
 import { encodeIds } from './table-codec.js';
 import { normalizeTags, indexObjectTags } from './tags.js';
 
-/** A file, folder or shortcut to create; `datasets.create` creates datasets. */
+/** An object to create. A dataset is created by `datasets.create`, which also adds its row. */
 export interface NewObject {
   readonly vaultId: number;
   readonly parentId: number | null;
   readonly objectType: ObjectType;
-  /** The name; if it is taken in the folder, the suffix `-1`, `-2`, … is added. */
+  /** The name; if it is taken in the folder, a number is added to it (`numberedName`). */
   readonly filename: string;
   readonly userId: number;
   readonly description?: string | null;

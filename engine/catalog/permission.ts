@@ -45,8 +45,8 @@ export function hasGrantedPermission(viewer: Viewer): Sql {
 }
 
 /**
- * Returns the SQL expression of the user's permission level on a vault; `fallback` is the level of a user without any permission of their
- * own.
+ * Returns the SQL expression of the user's permission level on a vault; `fallback` is the level of a user who has no permission of their
+ * own, by a role or by a group.
  */
 function permissionLevelOr(viewer: Viewer, fallback: Sql): Sql {
   const isAccountAdmin = viewer.role !== 'member';

@@ -40,7 +40,6 @@ export interface SavedResourceFilter extends AccessFilter {
   readonly vaultId?: number;
 }
 
-/** A saved resource to create. */
 export type NewResource<R extends SavedResourceRow> = Omit<R, 'id' | 'createdAt' | 'updatedAt'>;
 type ResourcePatch<R extends SavedResourceRow> = Partial<
   Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>

@@ -117,8 +117,8 @@ function userNameOf(row: RawRow): string {
 }
 
 /**
- * Compiles a condition to SQL. A search reads a range of ids at a time, so a unary plus keeps SQLite from choosing the index of another
- * column.
+ * Compiles a condition to SQL. A search reads a range of ids at a time, so a unary plus before `vault_id` and `parent_id` keeps SQLite from
+ * choosing the indexes of these columns.
  */
 function compileCondition(condition: SearchCondition): Sql {
   switch (condition.kind) {

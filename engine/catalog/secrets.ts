@@ -23,7 +23,10 @@ export function randomSecret(length: number): string {
   return Array.from({ length }, () => secretAlphabet[randomInt(secretAlphabet.length)]).join('');
 }
 
-/** The HMAC-SHA-256 of a secret under the server's key, in hexadecimal: the only form in which a secret is stored (threat A7). */
+/**
+ * Returns the HMAC-SHA-256 of a secret under the server's key, in hexadecimal: the only form in which secrets of these purposes are stored
+ * (threat A7).
+ */
 export function hashSecret(purpose: SecretPurpose, secret: string, key: Uint8Array): string {
   let preparedKey = keyObjectByBytes.get(key);
   if (preparedKey === undefined) keyObjectByBytes.set(key, (preparedKey = createSecretKey(key)));

@@ -73,7 +73,9 @@ interface TaskTable {
   counts(): Promise<readonly TaskCount[]>;
   /** Removes all unfinished background tasks of these kinds. */
   removeOpen(kinds: readonly string[]): Promise<void>;
-  /** Shows the progress of the current attempt; has no effect if the attempt is over. */
+  /**
+   * Shows the progress of the current attempt in the metadata of the job; has no effect if the attempt is over or the kind has no resource.
+   */
   progress(id: number, attempt: number, progress: JsonObject): Promise<void>;
   /**
    * Marks the attempt as publishing, after which it cannot be canceled. Returns false if the attempt is over, for example because it was

@@ -9,7 +9,7 @@ import { hashSecret, isSameSecret, randomSecret } from './secrets.js';
 import { conjunctionOf, sql } from './sql.js';
 import { tableCodec, type Millis } from './table-codec.js';
 
-/** Characters of a secret; one client rejects a token of any other length (contract 2.1). */
+/** The number of characters of a token; one client rejects a token of any other length (contract 2.1). */
 const tokenLength = 30;
 const lengthByKind = { token: tokenLength, api_key: 40 } as const;
 const secretPattern = /^[A-Za-z0-9_-]{30}$/;
@@ -190,7 +190,7 @@ export function tokenTable(db: Database): TokenTable {
         await tx.run(
           sql`UPDATE tokens SET revoked_at = ${now} WHERE user_id = ${userId} AND revoked_at IS NULL`,
         );
-        // If the grants stayed, their refresh tokens and sessions would be valid again once the user is restored.
+        // If grants and sign-ins stayed, the user's refresh tokens and sessions would be valid again once the user is restored.
         await tx.run(sql`DELETE FROM grants WHERE user_id = ${userId}`);
         await tx.run(sql`DELETE FROM sign_ins WHERE user_id = ${userId}`);
       }),

@@ -35,7 +35,6 @@ export interface VaultRow {
   readonly updatedAt: Millis;
 }
 
-/** A vault to create. */
 export interface NewVault {
   readonly accountId: number;
   readonly userId: number;

@@ -17,7 +17,7 @@ import { mayLieBetween, WantedValues } from './wanted-values.js';
 
 /** A search for records by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
-  /** Files that contain the wanted keys, one in each row. */
+  /** Files with the wanted keys. Each row has one, unless a value of the key is null. */
   readonly wanted: readonly CheckedFile[];
   readonly columns: readonly KeyColumn[];
   readonly segments: readonly KeySegment[];
@@ -30,7 +30,7 @@ export interface KeySegment extends CheckedFile {
   readonly deletion: DeletionVector | undefined;
   /** The first row id of the segment, as in `Segment`. */
   readonly baseRowId: number | undefined;
-  /** The bounds in the log of the key, if it is a single string, in byte order; undefined if the log has none. */
+  /** The bounds that the log has of the key, in byte order; undefined if it has none, or if the key is not a single string. */
   readonly bounds: readonly [min: string, max: string] | undefined;
   /** If the key is the `_id`: the runs of ids, as in `Segment`. With them, the file is read only if row ids are stored in it. */
   readonly idRuns?: readonly IdRun[] | undefined;
@@ -47,9 +47,11 @@ export interface FoundRows {
   readonly segments: readonly SegmentMatches[];
   /** The number of distinct wanted keys. */
   readonly distinct: number;
-  /** The first row of `wanted` that has no key. */
+  /** The first row of `wanted` that has no key; undefined if all have one. */
   readonly missing: KeyRow | undefined;
-  /** If `isUnique`: the first row of `wanted` whose key also occurs in an earlier row, and that earlier row. */
+  /**
+   * If `isUnique`: the first row of `wanted` whose key also occurs in an earlier row, preceded by that earlier row; undefined if none does.
+   */
   readonly repeated: readonly [KeyRow, KeyRow] | undefined;
 }
 
@@ -77,12 +79,11 @@ interface LocatedRecords {
 /** The rows of one segment that have one of the searched `_id`s, ascending, and for each row the index of its `_id`. */
 type LocatedRows = Pick<SegmentMatches, 'rows' | 'given'>;
 
-/** Maximum number of distinct keys. */
 const maxDistinctKeys = 100_000_000;
 
 /**
- * Finds the rows that have a wanted key. Of a segment, reads only row ids and the columns of the key, and of these columns only the pages
- * that may contain a wanted key, unless such pages have more than half of the rows. Throws `damaged`, and `budget` for too many keys.
+ * Finds the rows that have a wanted key and are not deleted. Of a segment, reads nothing but row ids and columns of the key
+ * (`forEachStoredKey`). Throws `damaged`, and `budget` for too many or too long keys.
  */
 export function findRows({ wanted, columns, segments, isUnique }: RowSearch): FoundRows {
   const overflow = new FacetOverflow();
@@ -159,7 +160,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
   };
 }
 
-/** Returns the records with these `_id`s; undefined if the log alone does not determine their rows, or if two `_id`s are equal. */
+/** Returns the records with these `_id`s; undefined if the log does not give the rows of all, if an `_id` is null, or if two are equal. */
 export function locateRecordsById(
   ids: Data,
   segments: readonly KeySegment[],
@@ -289,7 +290,7 @@ class MatchCollector {
     this.#givenRows.push(givenRow);
   }
 
-  /** Returns the row with the wanted key that was found in `row` of the segment. */
+  /** Returns the row of `RowSearch.wanted` that has the key of the found row `row` of the segment. */
   keyRowFoundAt(row: number): KeyRow {
     const at = this.#rows.view().indexOf(row);
     return [this.#files.at(at), this.#givenRows.at(at)];
@@ -309,7 +310,7 @@ class MatchCollector {
   }
 }
 
-/** Calls the function with each key of the segment whose row is not deleted. */
+/** Calls `visit` for the rows for which `forEachStoredKey` does, except deleted ones: keys that are certainly not wanted are left out. */
 function forEachLiveKey(
   file: SegmentFile,
   { deletion }: KeySegment,

@@ -72,12 +72,12 @@ export function isValid(bits: Uint8Array | undefined, row: number): boolean {
   return row >= 0 && (bits === undefined || (bits[row >> 3]! & (1 << (row & 7))) !== 0);
 }
 
-/** An Arrow column with these properties, which must fit its type. */
+/** Returns an Arrow column with these properties, which must fit its type. */
 export function makeArrowData<T extends DataType>(props: object): Data {
   return makeData(props as never) as Data<T> as Data;
 }
 
-/** Returns the validity bitmap and the number of nulls of a new column. */
+/** Returns the number of nulls of a new column, and its validity bitmap if a source column has nulls or a row is -1. */
 export function validityOf(
   columns: readonly Data[],
   { from, rows }: InterleaveIndices,
@@ -156,7 +156,7 @@ function interleaveStrings(
   return { valueOffsets, data };
 }
 
-/** Returns the end of the run that starts at new row `i`: rows that follow one another in the same source column. */
+/** Returns the end of the run that starts at new row `i`: rows that follow one another in the same source column, or one null. */
 function endOfRun(from: Uint8Array, rows: Int32Array, i: number): number {
   const [source, first] = [from[i]!, rows[i]! - i];
   let end = i + 1;

@@ -18,7 +18,7 @@ export interface ReplaceableRows {
   readonly keepsOthers: boolean;
 }
 
-/** The result of a replacement: the segment of the new records, and the rows that they replace in each segment. */
+/** The result of a replacement: the segment of the new records, and the rows that they replace, for each segment that has some. */
 interface BatchReplacement {
   readonly segment: Segment;
   readonly replaced: readonly ReplacedRows[];
@@ -26,12 +26,13 @@ interface BatchReplacement {
 
 /** Rows of a segment that are replaced, ascending, and for each the row of the batch that replaces it. */
 export interface ReplacedRows extends Pick<SegmentMatches, 'rows' | 'given'> {
+  /** The index of the segment in `ReplaceableRows.segments`. */
   readonly segment: number;
 }
 
 /**
- * Writes the records of a batch as a segment, not flushed, that replaces rows of other segments. Works only if each record replaces one
- * that is found by its `_id` without reading a segment, and needs none of the old values; otherwise writes nothing and returns undefined.
+ * Writes the records of a batch as a segment, not flushed, that replaces rows of other segments. Works only if the log gives the row of
+ * each `_id` (`locateRecordsById`), and if no old value is needed; otherwise writes nothing and returns undefined.
  */
 export async function replaceByBatch(
   { columns, data, rows: count }: Batch,
@@ -64,7 +65,7 @@ export async function replaceByBatch(
   }
 }
 
-/** Whether each record has a value for each of these columns. */
+/** Whether the records of a batch certainly replace all values of the columns `wantedColumns`, so that no old value is needed. */
 function hasEveryValue(wantedColumns: Columns, columns: Columns, data: readonly Data[]): boolean {
   return wantedColumns.every(({ physical, children }) => {
     const i = columns.findIndex((one) => one.physical === physical);

@@ -27,7 +27,7 @@ export interface ReplaceRowsInput {
   readonly columns: Columns;
   /** Whether fields that a new record lacks keep their former values (`upsert`) or lose them (`overwrite`). */
   readonly keepsOthers: boolean;
-  /** Fields that lose their former values in either case. */
+  /** Fields that lose their former values also if `keepsOthers`, in all records or in the marked ones. */
   readonly cleared: readonly ClearedField[];
   /** Whether records are identified by their `_id`; if they are identified by other fields, a replaced record keeps its `_id`. */
   readonly isById: boolean;
@@ -135,7 +135,7 @@ const [idColumn, commitColumn] = reservedColumns as [Column, Column];
 
 /**
  * Reads row `rows[i]` of segment `numbers[i]` for each i; returns columns with each distinct row once, and for each i the index of its row
- * in them.
+ * in them. Without `columns`, reads nothing and returns `rows` as they are.
  */
 function readDistinctRows(
   segments: readonly StoredSegment[],

@@ -15,14 +15,14 @@ export interface KeyColumn {
   readonly type: StoredType;
 }
 
-/** Called with the bytes of the key of a row; `start` is -1 for a row without one. */
+/** Called with the number of a row and its key, which is `bytes[start..end)`; `start` is -1 for a row without a key. */
 export type KeyVisitor = (row: number, bytes: Buffer, start: number, end: number) => void;
 
 /**
  * Calls `visit` for each row of a file with the wanted keys, in their order, and adds the values of the columns to `wantedValues`. If the
  * key is one column of strings, the key of a row is its value, which is not added to the strings of `wantedValues`; otherwise it is the
- * values of the columns as text. A row in which one of the values is null has no key. Whole numbers of a field that has become one of
- * doubles are compared as the doubles that queries show.
+ * values of the columns as text. A row in which one of the values is null has no key. If the file lacks one of the columns, no row has a
+ * key, and no value is added. The numbers of a field of doubles are compared as doubles, also where a narrower type is stored.
  */
 export function forEachWantedKey(
   file: SegmentFile,
@@ -44,9 +44,9 @@ export function forEachWantedKey(
 
 /**
  * Calls `visit` for rows of a segment that have a key, in their order, with their keys as `forEachWantedKey` passes them; rows whose keys
- * are certainly not wanted are left out. If the pages that may contain a wanted key (`wantedPages`) have at most half of the rows, only
- * these pages are read; otherwise whole columns are, which takes less time per row. The column that rules out most pages is read first, and
- * the others, of the page or of the segment, only if it has a wanted value there.
+ * are certainly not wanted are left out. If the file has a page index, and the pages that may contain a wanted key (`wantedPages`) have at
+ * most half of the rows, only these pages are read; otherwise whole columns are, which takes less time per row. Of a page, or of the
+ * segment, a column is read only if the columns read before leave a row; with a page index, those that rule out most pages are read first.
  */
 export function forEachStoredKey(
   file: SegmentFile,
@@ -114,7 +114,7 @@ function forEachKeyOf(
   }
 }
 
-/** Returns a function that passes the key of a row of columns to a visitor, together with another number of the row. */
+/** Returns a function that calls `visit` with the key of row `row` of the columns, and with `number` as the number of the row. */
 function keyReaderOf(
   columns: readonly MemoryColumn[],
 ): (row: number, number: number, visit: KeyVisitor) => void {
@@ -129,7 +129,7 @@ function keyReaderOf(
   }
   const texts = columns.map(textReaderOf);
   return (row, number, visit) => {
-    // `textReaderOf` writes equal numbers as the same text whatever their type, and JSON keeps the boundaries between the texts of a key.
+    // `textReaderOf` writes equal values of a field as the same text, however they are stored, and JSON keeps the boundaries of the texts.
     const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));
     visit(number, key, 0, key.length);
   };

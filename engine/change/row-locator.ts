@@ -31,7 +31,7 @@ interface IdRunTable {
 
 /** Finds records by their `_id`s in segments whose `_id`s are in the log, without reading these segments. */
 export class RowLocator {
-  /** The row that `locate` found: the index of its segment (`segment`), and the row number in it (`row`). */
+  /** The row that `locate` found last: the index of its segment (`segment`), and the row number in it (`row`). */
   segment = -1;
   row = -1;
   readonly #segments: readonly SegmentWithIdRuns[];
@@ -41,7 +41,7 @@ export class RowLocator {
   readonly #firstRuns: Int32Array;
   /** The bitmaps of each segment; undefined until a row of the segment is looked up. */
   readonly #rowBits: (RowBits | undefined)[];
-  /** The last `_id` and the number of its chunk: the next `_id` often belongs to the same chunk. */
+  /** The `_id` whose chunk was looked up last, and the number of this chunk: the next `_id` often belongs to the same chunk. */
   #lastBytes: Buffer = emptyChunkId;
   #lastView = dataViewOf(emptyChunkId);
   #lastStart = 0;
@@ -94,8 +94,8 @@ export class RowLocator {
   }
 
   /**
-   * Sets `segment` and `row` to the position of the record with an `_id`. Returns `again` if the record was found before, and undefined if
-   * there is none.
+   * Sets `segment` and `row` to the position of the record with an `_id`. Returns `first`, or `again` if the record was found before;
+   * undefined, without setting them, if no segment with `idRuns` has the record.
    */
   locate(bytes: Buffer, start: number, end: number): 'first' | 'again' | undefined {
     if (end - start !== idLength) return undefined;

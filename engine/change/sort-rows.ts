@@ -57,8 +57,8 @@ interface RowIdsWithDeletions {
 }
 
 /**
- * Divides the records of several segments by their row ids into spans of about `rowsPerSpan` rows. Unless `dropsDeleted`, spans of the
- * deleted rows follow.
+ * Divides the records of several segments by their row ids into as few spans as possible of at most `rowsPerSpan` rows each, or of more if
+ * several rows have one row id. Unless `dropsDeleted`, spans of the deleted rows follow.
  */
 export function spansOf({ sources, rowsPerSpan, dropsDeleted }: SpanInput): readonly RowIdSpan[] {
   const classes = dropsDeleted ? [false] : [false, true];

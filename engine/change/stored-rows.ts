@@ -45,7 +45,7 @@ export function estimateRecordSizes(files: readonly CheckedFile[]): Float64Array
 
 /**
  * Reads rows of several segments, one segment after the other, as Arrow columns, one for each of `columns`. A column that a segment does
- * not store is null, and narrower numbers are widened. Of a column with a page index, only the pages that contain one of the rows are read.
+ * not store is null, and narrower numbers are widened. Of a column with a page index, only the data pages with one of the rows are read.
  * Throws `damaged`.
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
@@ -80,7 +80,7 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
   return assemble(schema, parts, arrowSchema(columns).fields.slice(reservedColumns.length));
 }
 
-/** Returns the wanted rows of a row group, numbered from its first row. */
+/** Returns the wanted rows of a row group, numbered from its first row; `all` if they are all its rows. */
 function rowsOfGroup(
   rows: RowsToRead['rows'],
   { first, rows: count }: RowGroup,
@@ -117,8 +117,8 @@ function readLeafPart(
 }
 
 /**
- * Returns the dictionary and the data pages of a column chunk that contain the rows, and the position of each row among all rows of these
- * pages.
+ * Returns the places in the file of a column chunk's dictionary page, if any, and of its data pages that contain the rows; and the position
+ * of each row among all rows of these data pages.
  */
 function pagesWithRows(
   { dictionaryOffset, dataOffset }: SegmentColumnChunk,
@@ -142,7 +142,7 @@ function pagesWithRows(
   return { extents, rowsAmongPages };
 }
 
-/** Reads parts of a file, in ascending order; adjacent parts are read in one call. Their bytes are valid only until `use` returns. */
+/** Calls `use` with the bytes of parts of a file, which are valid only until it returns. Parts that adjoin are read in one call. */
 function readExtents<T>(
   file: SegmentFile,
   extents: readonly ByteExtent[],

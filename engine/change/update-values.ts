@@ -55,8 +55,8 @@ function computedRowsBitmap(marks: Data | undefined, mark: number): Uint8Array {
 
 /**
  * Returns the values of `given`, or those of `old` where `given` has none. The members of objects are chosen one by one, also if the column
- * stores objects as JSON; a list is always replaced as a whole. The fields `cleared` have the values of `given` alone, and an object
- * that contains one of them is null if it has no member left.
+ * stores objects as JSON; a list is always replaced as a whole. In the rows in which a field is cleared, it has the value of `given` alone.
+ * An object that contains one of the fields `cleared` is null if it has no member left.
  */
 export function updateValues(
   column: Column,
@@ -98,7 +98,7 @@ export function updateValues(
   return makeArrowData<Struct>({ type: given.type, length, ...validity, children });
 }
 
-/** Returns the validity of rows, such as those of objects by their members, that are null where all of these columns are. */
+/** Returns the validity of rows that are null where all of these columns are, such as objects whose members these are. */
 function validityOfAny(columns: readonly Data[], length: number) {
   const bits = columns.map(validityBitmap);
   const nullBitmap = new Uint8Array((length + 7) >> 3);
@@ -110,7 +110,7 @@ function validityOfAny(columns: readonly Data[], length: number) {
   return { nullCount, nullBitmap };
 }
 
-/** Whether the given values replace the old values completely. */
+/** Whether the given values certainly replace the old values completely. */
 export function isCompleteReplacement(column: Column, given: Data): boolean {
   if (column.type === 'json' && !column.isList) return false;
   if (given.nullCount > 0) return false;

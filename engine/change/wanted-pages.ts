@@ -13,7 +13,7 @@ export interface WantedLeaf {
 /** The pages of a segment in which keys are looked up. */
 interface WantedPages {
   readonly pages: readonly RowPage[];
-  /** For each column of the key, the number of pages that it alone leaves. */
+  /** For each column of the key, the number of pages that its bounds alone leave. */
   readonly pagesLeft: readonly number[];
   /** Returns the entries of the dictionary of a column, as in `loadPage`. */
   entriesOf(leaf: SegmentLeaf, group: RowGroup): DecodedValues | undefined;
@@ -26,10 +26,9 @@ interface WantedPages {
 const minRowsPerFilterTest = 32;
 
 /**
- * Returns the pages of a segment that may contain a wanted key. A page is left out if one of the columns has no wanted value in it,
- * according to the bounds of the page, or in its row group, according to the dictionary or the Bloom filter. Bounds are always tested,
- * dictionaries if the bounds leave a page, and Bloom filters if they leave at least `minRowsPerFilterTest` rows per wanted string.
- * Undefined if the file has no page index.
+ * Returns the pages of a segment that may contain a wanted key; undefined if the file has no page index. A page is left out if its bounds,
+ * or the dictionary or the Bloom filter of its row group, show for one of the columns that it has no wanted value. Bounds are tested first;
+ * dictionaries only if pages are left, and Bloom filters only if these have at least `minRowsPerFilterTest` rows per wanted string.
  */
 export function wantedPages(
   file: SegmentFile,
@@ -51,7 +50,7 @@ export function wantedPages(
   return { pages, pagesLeft, entriesOf };
 }
 
-/** Returns the pages of a row group that the bounds leave; adds to `pagesLeft` how many each column leaves. */
+/** Returns the pages of a row group that the bounds leave; undefined without an index. Adds to `pagesLeft` how many each column leaves. */
 function pagesByBounds(
   file: SegmentFile,
   group: RowGroup,

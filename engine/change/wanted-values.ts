@@ -73,7 +73,7 @@ export class WantedValues {
     return sortedNumbers;
   }
 
-  /** Returns the wanted strings that may be in a Bloom filter; undefined if none is. */
+  /** Returns the wanted strings that may be in a Bloom filter; undefined if none may be. */
   stringsIn(filter: Uint32Array): OrderedValues | undefined {
     const hashes = (this.#hashes ??= filterHashes(packedStrings(this.#strings)));
     const isInFilter = Array.from({ length: this.stringCount }, (_, i) =>
@@ -143,8 +143,8 @@ export class WantedValues {
 }
 
 /**
- * A set of hashes, at least 16 bits for each string, of which the string sets one: bit `hash & 31` of a word. At most one in 16 of the
- * strings that are not wanted is looked up in the table, most of whose memory is not in the processor's cache.
+ * A set of the hashes of strings, with at least 16 bits for each string, which sets one of them: bit `hash & 31` of a word. About one in 16
+ * of the strings that are not wanted, or fewer, is looked up in the table, most of whose memory is not in the processor's cache.
  */
 interface HashBits {
   readonly bitWords: Int32Array;
@@ -163,7 +163,7 @@ function hashBitsOf(strings: StringTable): HashBits {
   return { bitWords, mask };
 }
 
-/** Returns a test of rows that tests each entry of a dictionary once. */
+/** Returns a test of rows that tests each entry of a dictionary at most once. */
 function testOnce(
   entries: number,
   indices: DictionaryValues['indices'],

@@ -24,8 +24,8 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode = 0o600)
 }
 
 /**
- * Thrown if a file has its final name, but it is unknown whether this name is durable, because both the flush and the removal of the name
- * failed.
+ * Thrown if it is unknown whether a file exists under its final name after a power failure, because the name could neither be made durable
+ * nor durably removed.
  */
 export class UncertainPublish extends AppError {
   constructor(cause: Error) {
@@ -35,8 +35,9 @@ export class UncertainPublish extends AppError {
 }
 
 /**
- * Creates a small file atomically and durably; returns false if the name is taken. If the name cannot be made durable, it is removed again;
- * if the removal fails as well, throws `UncertainPublish`. `steps` are called at the points where crash tests stop the process.
+ * Creates a small file atomically and durably; returns false if the name is taken. If the name cannot be made durable, removes it and
+ * throws; if it cannot be removed durably either, throws `UncertainPublish`. `steps` are called at the points where crash tests stop the
+ * process.
  */
 export async function publishFile(
   path: string,
@@ -58,7 +59,7 @@ export async function publishFile(
   }
 }
 
-/** Removes, durably, a name that could not be made durable. Always throws, because the file was not published. */
+/** Durably removes a name that could not be made durable, and throws `cause`; throws `UncertainPublish` if that fails as well. */
 async function undoPublish(path: string, cause: Error): Promise<never> {
   try {
     await removeFile(path);
@@ -71,7 +72,7 @@ async function undoPublish(path: string, cause: Error): Promise<never> {
 
 let temporaryFileNumber = 0;
 
-/** Prefix of the names of temporary files. A file with this prefix that exists when the server starts was left by a crash. */
+/** Prefix of the names of temporary files. A file with this prefix that exists when the server starts is left over and not needed. */
 export const temporaryPrefix = '_aside-';
 
 async function writeTemporary(path: string, bytes: Uint8Array, mode: number): Promise<string> {
@@ -90,14 +91,17 @@ async function writeTemporary(path: string, bytes: Uint8Array, mode: number): Pr
   }
 }
 
-/** A small file with a fixed number of slots for short texts, which survive the end of the process but not a power failure. */
+/** A small file with a fixed number of slots for short texts, which survive the end of the process but perhaps not a power failure. */
 export interface SlotFile {
-  /** Writes a text synchronously: after the call, it is in the operating system's cache and survives a crash of the process. */
+  /**
+   * Writes a text, cut to the size of a slot, synchronously: after the call, it is in the operating system's cache and survives a crash of
+   * the process.
+   */
   write(slot: number, text: string): void;
   close(): void;
 }
 
-/** Creates or empties a file with `count` slots of `bytes` bytes each. */
+/** Creates a file with `count` blank slots of `bytes` bytes each, or replaces it. */
 export async function openSlotFile(path: string, count: number, bytes: number): Promise<SlotFile> {
   await replaceFile(path, Buffer.alloc(count * bytes, ' '));
   const handle = openSync(path, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));

@@ -76,7 +76,10 @@ export class VerifiedBlocks {
   read(into: Uint8Array, from: number, readInto: ReadInto): void {
     const to = from + into.length;
     if (to > this.#bytes) throw this.#altered();
-    /** Returns the first block from `block` on that has not been compared and of which only a part is wanted. */
+    /**
+     * Returns the first block from `block` on that has not been compared and of which only a part is wanted; if there is none, the first
+     * block after the wanted bytes.
+     */
     const partialStart = (block: number): number => {
       while (block * blockBytes < to && (this.#isVerified[block] === 1 || this.#isWithin(block, from, to))) block++; // prettier-ignore
       return block;

@@ -16,7 +16,9 @@ interface ServedCallChannel {
   close(): void;
 }
 
-/** Serves the calls of a thread with plain data, one at a time. An error of `answer` is thrown by the call as an `AppError`. */
+/**
+ * Serves the calls of one thread, one at a time; calls and answers are plain data. The call throws an error of `answer` as an `AppError`.
+ */
 export function serveCalls(answer: (call: unknown) => Promise<unknown>): ServedCallChannel {
   const { port1, port2 } = new MessageChannel();
   const state = new SharedArrayBuffer(4);

@@ -1,6 +1,6 @@
 /**
- * Limits on the cost of a request, a record or a task (threat catalogue, section 2). An error about a limit says in words which limit was
- * reached, its value, and what to change.
+ * Limits on the cost of a request, a record or a task (threat T0). An error about a limit says in words which limit was reached, its value,
+ * and what to change.
  */
 export const budgets = {
   jsonBodyBytes: 64 << 20,

@@ -13,7 +13,7 @@ const maxPooledBufferBytes = 16 << 20;
 /** The spare buffers of one type whose lengths have the same binary logarithm, rounded down. */
 interface SizeClass {
   readonly buffers: TypedBuffer[];
-  /** The number of the last request for a buffer of this length, or of the last release of one. */
+  /** The value of `useCount` at the last request for a buffer of this class, or at the last release of one. */
   lastUse: number;
 }
 
@@ -62,8 +62,9 @@ export function releaseBuffer(buffer: TypedBuffer): void {
 }
 
 /**
- * Returns a buffer of `acquireUncountedBuffer` to the pool, under the same condition. If the pool is full, buffers of the lengths that have
- * not been used for the longest time make room.
+ * Returns a buffer of `acquireUncountedBuffer` to the pool. Neither the buffer nor any view of its memory may be used afterwards. If the
+ * pool is full, buffers of other lengths make room, those that have not been used for the longest time first; if there are none, the buffer
+ * is dropped. A buffer of more than `maxPooledBufferBytes` is always dropped.
  */
 export function releaseUncountedBuffer(buffer: TypedBuffer): void {
   const { byteLength } = buffer;

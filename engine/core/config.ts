@@ -37,7 +37,7 @@ export interface Config {
   readonly rateLimit: number;
   /** Connections that one address may have open at the same time. */
   readonly connectionsPerAddress: number;
-  /** Number of days for which earlier versions of datasets, and deleted records, are kept. */
+  /** Number of days for which earlier versions of datasets, deleted records, and deleted versions of files are kept. */
   readonly keepVersionsDays: number;
   /** `smtp://` or `smtps://` with host, port, user and password of a mail server; null: no e-mail is sent. */
   readonly smtpUrl: string | null;
@@ -50,7 +50,7 @@ export interface Config {
   readonly log: LogLevel;
   /** Absolute path of the log; null: standard error. */
   readonly logFile: string | null;
-  /** Size at which the log file is rotated; 0: never. */
+  /** Size in MiB at which the log file is rotated; 0: never. */
   readonly logFileMb: number;
 }
 
@@ -66,7 +66,7 @@ interface Setting<T> {
   readonly parse: (text: string) => T;
 }
 
-/** The settings. Parsing, `--help` and the table in README.md are derived from it. */
+/** The settings. Parsing, `--help` and the table in README.md are derived from them. */
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...settingNames('host', '<address>', 'address to listen on'),
@@ -223,7 +223,6 @@ function eighthOfMemoryMb(): number {
   return Math.max(128, Math.floor(bytes / 8 / 1024 ** 2));
 }
 
-/** A parsed command line. */
 interface Arguments {
   readonly config: Config;
   readonly positionals: readonly string[];
@@ -280,7 +279,7 @@ export function parseArguments(
   };
 }
 
-/** The settings of a command line without positional arguments; throws if there are any. */
+/** Returns the settings of a command line (`parseArguments`); throws if there are positional arguments. */
 export function parseConfig(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -339,7 +338,10 @@ function parseOnOff(text: string): boolean {
   throw new Error(`must be on or off, not "${text}"`);
 }
 
-/** A path prefix: segments of unreserved characters other than `.` and `..`. */
+/**
+ * Matches a path prefix: up to ten segments of at most 100 unreserved characters each, none of them `.` or `..`; also matches the empty
+ * text.
+ */
 export const pathPrefixShape = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,100}){0,10}$/;
 
 function parseBaseAddress(text: string): string {

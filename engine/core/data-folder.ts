@@ -1,7 +1,7 @@
 import { isAbsolute, join, sep } from 'node:path';
 import { AppError } from './errors.js';
 
-/** The names that the server gives to files and folders in the data folder. */
+/** Matches the names that the server gives to files and folders in the data folder. */
 const namePattern = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,199}$/;
 
 /** The paths of all files and folders in the data folder. No path is outside of the root, whatever ids and names are passed. */
@@ -48,7 +48,7 @@ export class DataFolder {
   get scratch(): string {
     return this.path('scratch');
   }
-  /** The folder for files that a sweep did not need and could not prove to be scratch; they keep their relative paths. */
+  /** The folder for files that nothing needs, but that a sweep could not prove to be scratch; they keep their relative paths. */
   get quarantine(): string {
     return this.path('quarantine');
   }
@@ -126,7 +126,7 @@ export class DataFolder {
     return this.path('scratch', `inline-${idText(importId)}.json`);
   }
 
-  /** Returns the path of a file below the root; throws for a name that the server would not create. */
+  /** Returns the path of a file or folder below the root; throws for a name that the server would not create. */
   path(...names: readonly string[]): string {
     for (const name of names) {
       if (!namePattern.test(name) || name.includes('..')) {

@@ -16,7 +16,7 @@ export interface DatasetField {
   readonly ordering: number | null;
 }
 
-/** A field that a reader found or a request described, and that is not in the catalogue yet. */
+/** A field as a reader found it in data or as a request describes it, without the properties that only the catalogue has. */
 export interface NewField {
   readonly name: string;
   readonly path: readonly string[];
@@ -44,7 +44,7 @@ export function fieldNameProblem(name: string): string | null {
     : 'A field name has at most 1000 characters and no NUL or broken surrogate.';
 }
 
-/** Returns one field for each column, parents before children. */
+/** Returns one field for each column and each member of an object, parents before children. */
 export function fieldsOfColumns(
   columns: Columns,
   above: readonly string[] = [],

@@ -12,18 +12,18 @@ export type ErrorCode =
   | 'reused-key' // HTTP status 422: the Idempotency-Key was used for another request
   | 'rate-limited' // HTTP status 429
   | 'budget' // HTTP status 400: a limit of engine/core/budgets.ts, named in the message
-  | 'canceled' // HTTP status 400: the task was canceled or the client disconnected
+  | 'canceled' // HTTP status 400: the work was canceled, for example because the client disconnected
   | 'input' // HTTP status 400: the records or files to process are wrong; an `InputError` has the position in a file
-  | 'damaged' // HTTP status 500: a stored file is missing or fails its checksum
-  | 'no-space' // HTTP status 507: the disk is full; the request had no effect
+  | 'damaged' // HTTP status 500: a stored file is missing or not as it was written
+  | 'no-space' // HTTP status 507: the disk has too little free space
   | 'internal'; // HTTP status 500
 
 /** The body of a validation error: messages by field name (contract 2.2). */
 export type FieldErrors = Readonly<Record<string, unknown>>;
 
 /**
- * An error that the caller can act on; any other thrown error is a bug. The body of the answer is `fields` if present, else
- * `{ detail: message }`.
+ * An error with a code that decides how it is answered. If its HTTP status is below 500, the body of the answer is `fields` if present,
+ * else `{ detail: message }`; otherwise the client does not see the message.
  */
 export class AppError extends Error {
   readonly code: ErrorCode;

@@ -15,17 +15,17 @@ export type FileOperation =
 
 /** A disk failure to simulate. */
 export interface FileFault {
-  /** The error of the operating system; `SHORT` is a write that writes only a part, `LOW` a disk with hardly any free space. */
+  /** The error of the operating system; `SHORT` is a write that writes only a part, `LOW` a disk without free space. */
   readonly code: 'ENOSPC' | 'EIO' | 'EMFILE' | 'SHORT' | 'LOW';
-  /** The fault strikes the n-th operation that can fail with this code, counted from the call of `armFault`. */
+  /** The fault strikes the n-th of `operations`, counted from the time when it is armed; `LOW` holds all the time. */
   readonly nth: number;
   /** Whether the fault also strikes every later operation, as a full disk does. */
   readonly isLasting?: boolean;
-  /** The operations to count and strike; by default all that can fail with this code. */
+  /** The operations to count and strike; by default those of `operationsByCode`. */
   readonly operations?: readonly FileOperation[];
 }
 
-/** The operations that fail with each error in practice. */
+/** The operations that each fault strikes by default; `LOW` strikes none, but changes the number of free bytes. */
 const operationsByCode: Readonly<Record<FileFault['code'], readonly FileOperation[]>> = {
   ENOSPC: ['mkdir', 'open', 'write', 'flush', 'rename', 'link', 'commit'],
   EIO: [
@@ -85,14 +85,14 @@ export function faultpoint(operation: FileOperation): void {
   });
 }
 
-/** Number of bytes that a single write takes: `bytes`, unless a test simulates a short write. */
+/** Number of bytes that a single write takes: `bytes`, or half of them if a test simulates a short write. */
 export function writableBytes(bytes: number): number {
   if (armedFault?.code !== 'SHORT' || bytes < 2 || !countAndTestFault(armedFault, 'write'))
     return bytes;
   return bytes >> 1;
 }
 
-/** Number of free bytes on the disk: `bytes`, unless a test simulates a disk that is almost full. */
+/** Number of free bytes on the disk: `bytes`, or 0 if a test simulates a full disk. */
 export function freeBytesOrFault(bytes: number): number {
   return armedFault?.code === 'LOW' ? 0 : bytes;
 }

@@ -61,12 +61,15 @@ export function damagedFileError(path: string, what: string, cause?: unknown): A
   return new AppError('damaged', `${shortPath(path)} ${what}`, undefined, cause);
 }
 
-/** The last three names of a path: enough to find the file, without revealing the location of the data folder to clients. */
+/**
+ * The last three names of a path, by which messages name a file; in most cases they do not reveal the location of the data folder to
+ * clients.
+ */
 function shortPath(path: string): string {
   return path.split(sep).slice(-3).join('/');
 }
 
-/** The code of a system error, such as `ENOENT`. */
+/** Returns the `code` of an error, such as `ENOENT`; undefined if it has none. */
 export function errorCodeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;

@@ -155,7 +155,6 @@ export class FileWriter {
 /** Ignores an error of a background flush, which `#flushError` keeps. */
 function ignoreError(): void {}
 
-/** Options for creating a file. */
 interface CreateOptions {
   readonly md5?: boolean;
   readonly sha256?: boolean;
@@ -221,8 +220,8 @@ export class LineFile {
   }
 
   /**
-   * Writes whole lines. Resolves to the number of bytes written, and to the error if some lines were not written. No incomplete line stays
-   * in the file.
+   * Writes whole lines. Resolves to the number of bytes of the lines written, and to the error if some lines were not written. An
+   * incomplete line is removed again; rejects if that fails.
    */
   async write(lines: Uint8Array): Promise<{ readonly bytes: number; readonly error?: unknown }> {
     let writtenBytes = 0;

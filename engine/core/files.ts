@@ -25,8 +25,8 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0; // undefined on Windows
 const defaultReadBytes = 1 << 20;
 
 /**
- * Creates the data folder if it is missing, readable by its owner only, and returns it with symbolic links resolved. Throws `invalid` if
- * the path cannot be a folder of this user.
+ * Creates the data folder and its subfolders where they are missing, accessible to their owner only, and returns the data folder with
+ * symbolic links resolved. Throws `invalid` if the path cannot be a folder of this user.
  */
 export async function openDataFolder(root: string): Promise<DataFolder> {
   const folder = await createRootFolder(root);
@@ -187,7 +187,7 @@ export async function readFile(path: string, maxBytes = 64 << 20): Promise<Uint8
   }
 }
 
-/** Moves a file within the data folder. Call `syncFolder` on the target folder after the last move. */
+/** Moves a file or folder within the data folder. Call `syncFolder` on the target folder after the last move. */
 export async function moveFile(from: string, to: string): Promise<void> {
   await refuseLinkedFolder(from);
   await refuseLinkedFolder(to);
@@ -207,7 +207,7 @@ export async function linkNewFile(from: string, to: string): Promise<void> {
   await fileStep(from, 'link', 'link', () => fs.link(from, to));
 }
 
-/** Creates a folder and its missing ancestors, durably. */
+/** Creates a folder and its missing ancestors, durably. Throws `damaged` if the path leads through a symbolic link. */
 export async function makeFolder(path: string): Promise<void> {
   const first = await fileStep(path, 'create', 'mkdir', () =>
     fs.mkdir(path, { recursive: true, mode: 0o700 }),
@@ -245,7 +245,6 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** An entry of a folder. */
 interface FolderEntry {
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'other';
@@ -291,7 +290,7 @@ export async function modifiedAt(path: string): Promise<number | undefined> {
   return stats && Math.trunc(stats.mtimeMs);
 }
 
-/** A text that changes when a file of the folder is added, removed or renamed; undefined if the folder does not exist. */
+/** A text that changes when a file of the folder is added, removed or renamed; undefined if there is no such folder. */
 export function folderIdentity(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isDirectory() ? `${stats.ino} ${stats.mtimeMs} ${stats.ctimeMs}` : undefined;
@@ -336,9 +335,8 @@ export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet
 }
 
 /**
- * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number appended if that path is taken. A sweep
- * calls this function for files that nothing needs, but that it cannot prove to be scratch. Returns the new path, relative to the data
- * folder.
+ * Moves a file or folder of the data folder to the same path below `quarantine/`, with a number appended if that path is taken. Returns the
+ * new path, relative to the data folder.
  */
 export async function quarantineFile(folder: DataFolder, path: string): Promise<string> {
   const quarantinePath = join('quarantine', relative(folder.root, path));

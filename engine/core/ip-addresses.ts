@@ -4,7 +4,7 @@ export interface IpAddress {
   readonly value: bigint;
 }
 
-/** A CIDR block: the addresses that share the first `bits` bits. */
+/** A CIDR block: the addresses whose first `bits` bits are those of `address`. */
 export interface CidrBlock {
   readonly address: IpAddress;
   readonly bits: number;
@@ -46,12 +46,13 @@ export function cidrContains(
   return value >> hostBits === address.value >> hostBits;
 }
 
-/** Whether two addresses are equal. */
 export function isSameAddress(a: IpAddress, b: IpAddress): boolean {
   return a.family === b.family && a.value === b.value;
 }
 
-/** Whether an address belongs to the public internet, according to the IANA registries of special-purpose addresses. */
+/**
+ * Returns whether an address belongs to the public internet: to none of the special blocks below and, for IPv6, to `globalUnicastBlock`.
+ */
 export function isPublicAddress(address: IpAddress): boolean {
   if (address.family === 4) return !specialIpv4Blocks.some((block) => cidrContains(block, address));
   return (
@@ -150,7 +151,7 @@ const specialIpv4Blocks = [
   '240.0.0.0/4', // reserved, and broadcast
 ].map(requireCidrBlock);
 
-/** The only block assigned so far for global unicast (RFC 4291, section 2.4). */
+/** The only block from which IANA has assigned global unicast addresses so far (IANA, Internet Protocol Version 6 Address Space). */
 const globalUnicastBlock = requireCidrBlock('2000::/3');
 const specialIpv6Blocks = [
   '2001::/23', // protocol assignments such as Teredo, ORCHID and benchmarks

@@ -9,7 +9,7 @@ interface ParseJsonOptions {
   readonly onDuplicate?: (key: string, offset: number) => void;
 }
 
-/** A text that is not JSON. Line and column count from 1; both are 1 for invalid UTF-8. `reason` says what is wrong. */
+/** A text that is not JSON or nests too deeply. Line and column count from 1; both are 1 for invalid UTF-8. `reason` says what is wrong. */
 export class JsonError extends AppError {
   readonly line: number;
   readonly column: number;
@@ -24,9 +24,9 @@ export class JsonError extends AppError {
 }
 
 /**
- * Parses JSON without loss. Integers beyond 2^53 - 1 become bigints, even if written with a fraction of zeros. The tokens `NaN`, `Infinity`
- * and `-Infinity`, which Python writes, become these numbers; numbers that overflow a double become infinite, including integers of 310
- * digits or more. Of equal keys, the last is used; `__proto__` is an ordinary property. Throws a `JsonError`.
+ * Parses JSON. Integers beyond 2^53 - 1 that are written without an exponent become bigints, even if written with a fraction of zeros. The
+ * tokens `NaN`, `Infinity` and `-Infinity`, which Python writes, become these numbers; numbers that overflow a double become infinite,
+ * including integers of 310 digits or more. Of equal keys, the last is used; `__proto__` is an ordinary property. Throws a `JsonError`.
  */
 export function parseJson(input: string | Uint8Array, options: ParseJsonOptions = {}): Value {
   const text = typeof input === 'string' ? input : decodeUtf8(input);
@@ -246,7 +246,7 @@ export function stringifyJson(value: unknown, options: StringifyJsonOptions = {}
     try {
       return JSON.stringify(value) ?? 'null';
     } catch {
-      // `JSON.stringify` fails if the value contains a bigint, which `jsonText` formats. Any other error is thrown again by `jsonText`.
+      // `JSON.stringify` fails if the value contains a bigint, which `jsonText` formats. For any other reason, `jsonText` fails as well.
     }
   }
   return jsonText(value, options.nonFinite !== 'null');

@@ -32,7 +32,7 @@ export class LruCache<K, V> {
     return entry.value;
   }
 
-  /** Adds or replaces a value. A value that is larger than the limit is not added. */
+  /** Adds or replaces a value. If the new value is larger than the limit, it is not added, and the old one is removed nevertheless. */
   set(key: K, value: V, size = 1): void {
     this.delete(key);
     if (size > this.#limit) return;

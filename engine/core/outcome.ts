@@ -1,10 +1,10 @@
 import { AppError, toErrorValue, type ErrorValue } from './errors.js';
 
-/** The result of a task in a worker thread. Errors are returned as values, because a thrown error loses its class between threads. */
+/** The result of a function in another thread. Errors are returned as values, because a thrown error loses its class between threads. */
 export type Outcome<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorValue };
 
-/** Runs a task in its thread and returns its outcome. */
+/** Runs `work` in this worker thread and returns its outcome. Ends the thread after a trap of WebAssembly. */
 export async function outcomeOf<T>(work: () => Promise<T> | T): Promise<Outcome<T>> {
   try {
     return { ok: true, value: await work() };

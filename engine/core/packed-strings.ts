@@ -98,7 +98,10 @@ export function packLiterals(
   return { bytes: out, offsets: ends };
 }
 
-/** Returns the position of the first byte from `at` on that cannot stand unescaped in a JSON string, such as the closing quote. */
+/**
+ * Returns the position of the first byte from `at` on that cannot stand unescaped in a JSON string, such as the closing quote; the length
+ * of `bytes` if there is none.
+ */
 export function endOfPlainText(bytes: Uint8Array, at: number): number {
   let end = at;
   while (isPlainByte(bytes[end]!)) end++;

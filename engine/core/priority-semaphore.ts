@@ -4,9 +4,8 @@ interface WaitingJob {
 }
 
 /**
- * A counting semaphore whose queue serves urgent jobs first and otherwise in order of arrival. A job is urgent if it takes milliseconds or
- * if a user waits for it; a chunk of a long import is not urgent. (Piscina's own queue is not used, because jobs with an abort signal
- * bypass it.)
+ * A counting semaphore whose queue serves urgent jobs first and otherwise in order of arrival. (For thread pools, Piscina's own queue is
+ * not used, because jobs with an abort signal bypass it.)
  */
 export class PrioritySemaphore {
   #free: number;

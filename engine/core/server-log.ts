@@ -1,7 +1,7 @@
 /** Receives one line of the log, without the line end. */
 export type LogSink = (line: string) => void;
 
-/** The longest line of the log, in bytes (threat catalogue, section 2). */
+/** The maximum length of a line of the log in bytes. */
 const maxLineBytes = 8 << 10;
 
 /**
@@ -37,12 +37,12 @@ export function withoutSecrets(target: string): string {
 function cleanText(value: unknown, maxLength: number): unknown {
   if (typeof value !== 'string') return value;
   const text = value.length > maxLength ? `${value.slice(0, maxLength)}…` : value;
-  // JSON escapes C0 control characters, but neither DEL and C1, which terminals also obey, nor bidirectional marks, which change the
-  // displayed order of the text.
+  // JSON escapes C0 control characters, but neither DEL and C1, which terminals also obey, nor line separators and bidirectional controls,
+  // which change how the text is displayed.
   return text.replaceAll(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, '�');
 }
 
-/** The sink of a running server: standard error, one write per line. */
+/** Writes each line to standard error, in one write. */
 export const stderrSink: LogSink = (line) => {
   process.stderr.write(`${line}\n`);
 };

@@ -1,6 +1,6 @@
 /*
- * Set operations on ascending lists of numbers without duplicates, and the ascending order of any list of numbers. No function changes its
- * arguments.
+ * Set operations on ascending lists of numbers without duplicates, and the ascending order of any list of whole numbers. No function
+ * changes its arguments.
  */
 
 /** The numbers that both lists have. */

@@ -25,15 +25,15 @@ export class KnownNames {
 
   /**
    * Returns the name that an unknown word most likely stands for: one that differs only in letter case, hyphens, underscores or blanks;
-   * else the first valid name among its synonyms; else the nearest name within one mistake in words of four to seven letters, or two in
-   * longer words. A mistake is a letter added, left out or replaced, or two neighbouring letters exchanged. Undefined if there is no such
-   * name.
+   * else the first valid name among its synonyms; else the nearest name within one mistake if the longer of the two has four to seven
+   * letters, or within two if it has more. A mistake is a letter added, left out or replaced, or two neighbouring letters exchanged.
+   * Undefined if there is no such name, and for a word of more than 200 characters.
    */
   suggestionFor(word: string): string | undefined {
     return this.suggestionsFor(word)[0];
   }
 
-  /** Returns the names that an unknown word most likely stands for: like `suggestionFor`, but all names that are equally near. */
+  /** Returns the name that `suggestionFor` returns or, if it was found by its mistakes, all names with as few mistakes. */
   suggestionsFor(word: string): readonly string[] {
     if (word === '' || word.length > maxWordLength) return [];
     const plainLetters = normalizedLetters(word);

@@ -13,8 +13,9 @@ export type DataType =
   | 'blob';
 
 /**
- * The type in which a column is stored: the data types of the interface and `json`. An `object` is a struct with typed `children`. `json`
- * is the JSON text of values of irregular shape (lists of lists, lists of mixed types); clients see it as data type `object`.
+ * The type in which a column is stored: the data types of the interface except `auto`, and `json`. An `object` is a struct with typed
+ * `children`. `json` is the JSON text of values that no other type holds (lists of lists, values of mixed types, deeply nested objects);
+ * clients see it as data type `object`.
  */
 export type StoredType = Exclude<DataType, 'auto'> | 'json';
 
@@ -27,8 +28,8 @@ export function isNumeric(type: DataType | StoredType): boolean {
 export interface Column {
   readonly name: string;
   /**
-   * The name in Parquet: `name`, unless that is empty, contains control characters, or differs from a reserved name or a sibling's name at
-   * most in letter case (engines compare column names case-insensitively).
+   * The name in Parquet: `name`, unless that is empty, contains control characters or byte order marks, or differs from a reserved name or
+   * a sibling's name at most in letter case (engines compare column names case-insensitively).
    */
   readonly physical: string;
   readonly type: StoredType;

@@ -1,5 +1,6 @@
 /**
- * A function of a WebAssembly module, in instructions of the text format: one per line; `$name` stands for a local or the label of a block.
+ * A function of a WebAssembly module, in instructions of the text format: one per line; `$name` stands for a parameter, a local or the
+ * label of a block.
  */
 export interface Kernel {
   readonly name: string;

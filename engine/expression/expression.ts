@@ -89,7 +89,7 @@ export class Expression {
     return this.pathsRead === 'all' ? 'all' : new Set(this.pathsRead.map(([name]) => name!));
   }
 
-  /** Whether the expression has the same result whenever it reads the same values, and changes no value that it reads. */
+  /** Whether the expression is known to have the same result whenever it reads the same values, and to change no value that it reads. */
   get isRepeatable(): boolean {
     return isRepeatable(this.#tree);
   }
@@ -102,12 +102,12 @@ export class Expression {
     return this.#pathIndex(memberPathOf(this.#tree));
   }
 
-  /** The number of calls of dataset functions in the expression. */
+  /** How often the expression names a dataset function, which usually is the number of its calls of them. */
   get datasetCallCount(): number {
     return countDatasetCalls(this.#tree);
   }
 
-  /** Whether the whole expression is one call of a dataset function. */
+  /** Whether the expression as a whole is a call of a dataset function, whatever its arguments are. */
   get isDatasetCall(): boolean {
     return isDatasetCall(this.#tree);
   }
@@ -120,7 +120,7 @@ export class Expression {
     return this.#pathIndex(findCallArgumentPath(this.#tree));
   }
 
-  /** Whether the expression changes no value that it reads, so that it can be evaluated again. */
+  /** Whether the expression is known to change no value that it reads, so that it can be evaluated again. */
   get isSideEffectFree(): boolean {
     return hasNoSideEffects(this.#tree);
   }
@@ -161,8 +161,8 @@ export class Expression {
   }
 
   /**
-   * Returns the error that ended the last evaluation or the cast of its result, with its position and the text for users. Any other error
-   * is a bug and is thrown again.
+   * Returns the error that ended the last evaluation or the cast of its result, with the text for users and, if it can be found, its
+   * position. An error that is not of the language is a bug and is thrown again.
    */
   locateError(error: unknown): ExpressionError {
     const expressionError = expressionErrorOf(error);
@@ -226,8 +226,8 @@ export class Expression {
   }
 
   /**
-   * Returns the position of an error that ended an evaluation, found by repeating the evaluation. Undefined for errors of the cast, and for
-   * a limit that took long to reach.
+   * Returns the position of an error that ended an evaluation, found by repeating the evaluation. Undefined for errors of the cast, for a
+   * limit that may have taken long to reach, and if the repetition does not end with the same message.
    */
   #locate(error: ExpressionError): SyntaxPosition | undefined {
     const state = this.#state;

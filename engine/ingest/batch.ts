@@ -6,7 +6,7 @@ import { storedColumns } from './unify-columns.js';
 
 /** Columns of one chunk, ready to be written as a segment. */
 export interface Batch {
-  /** The columns that `data` contains, except those that `withReservedColumns` adds. */
+  /** The columns of `data`, without those that `withReservedColumns` adds. */
   readonly columns: Columns;
   /** All columns found in the chunk, for `unifyColumns`; columns marked `seen` are not part of `data`. */
   readonly seen: Columns;

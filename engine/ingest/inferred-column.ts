@@ -24,9 +24,9 @@ const maxLevels = 16;
 
 /**
  * A column whose type is inferred from its values. It stores them as the first type that fits all values so far; integers become doubles
- * when a fraction comes. If no type fits all kinds of values (a number and a text, a value and a list), the column becomes `mixed`: it
- * continues to infer its type without storing values, and the chunk is read again with the types unified over all chunks. Thus, no value
- * passes through a lossy form, and the result does not depend on the order of the values.
+ * when a double comes. If no type fits all kinds of values (a number and a text, a value and a list), the column becomes `mixed`: it
+ * continues to infer its type without storing values, and the chunk is read again with the types unified over all chunks. Thus, the result
+ * does not depend on the order of the values.
  */
 export class InferredColumn extends ValueColumn {
   readonly #spec: ColumnSpec;
@@ -35,7 +35,7 @@ export class InferredColumn extends ValueColumn {
   #isMixed = false;
   /** Whether a text is longer than the type `string` allows. */
   #hasLongText = false;
-  /** Whether every text so far is a date. */
+  /** Whether every text so far is a date; false from the beginning if the hint has the type `string`. */
   #areDates = true;
   #builder: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
   #object: ObjectColumn | null = null;

@@ -18,7 +18,10 @@ const makeColumn: MakeColumn = (spec) =>
     ? new InferredColumn(spec, makeColumn)
     : typedColumn(spec.declared, spec.path, spec.depth, spec.context);
 
-/** Creates the column of a field with a known type: values are cast to it, or are rejected, or widen the type if no user declared it. */
+/**
+ * Creates the column of a field with a known type. Values are cast to it; a value that does not fit may widen a type that no user declared;
+ * otherwise it is rejected or, if validation is off, becomes null.
+ */
 export function typedColumn(
   column: Column,
   path: string,
@@ -46,7 +49,10 @@ export function createRecordFields(options: {
   readonly declared: Columns;
   readonly context: RecordContext;
   readonly onNew: (column: ValueColumn) => void;
-  /** The types inferred from earlier chunks: values are stored as these types from the start. */
+  /**
+   * The columns inferred from earlier chunks. A column that was a list or JSON there is one from the start; a column of strings does not
+   * become one of dates.
+   */
   readonly hints?: Columns;
 }): FieldColumns {
   return new FieldColumns({ hints: [], ...options, prefix: '', depth: 0, make: makeColumn });

@@ -35,7 +35,6 @@ export interface ColumnSpec {
 /** Makes the column of a field. */
 export type MakeColumn = (spec: ColumnSpec) => ValueColumn;
 
-/** Options of `FieldColumns`. */
 interface FieldOptions {
   readonly declared: Columns;
   readonly context: RecordContext;

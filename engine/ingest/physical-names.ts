@@ -51,7 +51,10 @@ export class PhysicalNames {
         this.#usedNames.add(name);
   }
 
-  /** Returns the physical name of a new column: its name, with `_` for control characters, if that is free, else `<name>~2` and so on. */
+  /**
+   * Returns the physical name of a new column: its name, with `_` for control characters and byte order marks, if that is free and not
+   * empty, else `<name>~2` and so on.
+   */
   add(name: string): string {
     // oxlint-disable-next-line no-control-regex -- control characters are to be replaced
     const plain = name.replace(/[\u0000-\u001f\u007f\ufeff]/g, '_');

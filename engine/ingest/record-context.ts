@@ -23,9 +23,9 @@ export class RecordContext {
   keyCount = 0;
   /** Whether the record has an error and is to be rolled back at its end. */
   hasFailed = false;
-  /** Number of fields of this chunk that the dataset does not have. */
+  /** Number of fields of this chunk that are not declared. */
   newFieldCount = 0;
-  /** Number of columns of this chunk whose values share no builder, so that the chunk has to be read again. */
+  /** Number of columns of this chunk whose values cannot all be stored in this pass, so that the chunk has to be read again. */
   mixedColumnCount = 0;
   /**
    * Whether records are read in a trial: an error or warning then throws `TrialReadFailed`, and the records are read again without a trial.
@@ -60,7 +60,7 @@ export class RecordContext {
     if (this.#report.warn(this.line, code, field, message)) this.hasFailed = true;
   }
 
-  /** Reports an integer that does not fit into 64 bits. */
+  /** Reports a warning about an integer that does not fit into 64 bits. */
   warnBeyondLong(field: string, value: bigint): void {
     const message = `${value} is beyond 64 bits: a field without strings stores the nearest double`;
     this.warn(codes.invalidValue, field, message);

@@ -21,8 +21,8 @@ interface IdentifiedBatch extends Batch {
 }
 
 /**
- * Adds the reserved columns in front: `_id`, which is unique on the server and ascends in order of insertion (commit, chunk and row in base
- * 36, each of fixed width), and `_commit`, the commit's id as a string.
+ * Adds the reserved columns in front: `_id`, which is unique on the server and ascends within a commit (the numbers of commit, chunk and
+ * row in base 36, each of fixed width), and `_commit`, the commit's id as a string.
  */
 export function withRecordIds(batch: Batch, commitId: number, chunk: number): IdentifiedBatch {
   const { rows } = batch;

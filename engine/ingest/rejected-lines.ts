@@ -1,6 +1,6 @@
 import type { RecordTexts } from './record-texts.js';
 
-/** Receives the errors of a chunk one by one, in addition to the findings, which only count them. */
+/** Receives the errors of a chunk one by one, while the findings keep only the first error of each code and field, and count the others. */
 export interface RejectionSink {
   add(line: number, code: number, field: string | null, message: string): void;
   /** Discards all errors, because the reader starts the chunk again. */
@@ -37,9 +37,9 @@ export class RecordErrors {
 }
 
 /**
- * Writes the rejected records of one chunk as JSON lines, each with its errors and its text, up to `maxBytes` in total; the first record
- * that does not fit, and all after it, are left out. Each line begins with `{"line":<number in the chunk>`, which `shiftedLine` replaces
- * when the chunks are joined. `add` is called with the errors of one record one after the other.
+ * Writes the rejected records of one chunk as JSON lines, each with its first errors and its text, up to `maxBytes` in total; the first
+ * record that does not fit, and all after it, are left out. Each line begins with `{"line":<number in the chunk>`, which `shiftedLine`
+ * replaces when the chunks are joined. `add` is called with the errors of one record one after the other.
  */
 export class RejectedLines implements RejectionSink {
   readonly #texts: RecordTexts;

@@ -40,7 +40,7 @@ export function longestText({ begins, ends }: TextDictionary): number {
   return longest;
 }
 
-/** Whether one of the texts is not a date; if numbers are given, only the texts with these numbers are tested. */
+/** Returns whether an entry that is not null is no date; with `some`, only the entries with these indices are tested. */
 export function hasTextOtherThanDate(
   { bytes, begins, ends, nulls }: TextDictionary,
   some: Iterable<number> = begins.keys(),

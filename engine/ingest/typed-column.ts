@@ -28,7 +28,7 @@ import {
 } from './value-column.js';
 import { codes, firstOfListWarning, listOfOneWarning } from './validation-codes.js';
 
-/** A column of a declared scalar type, or of `json`, which stores every value as JSON text. */
+/** A column of a known scalar type, or of `json`, which stores every value as JSON text. */
 export class ScalarColumn extends ValueColumn {
   readonly #column: Column;
   readonly #builder: ColumnBuilder;
@@ -167,8 +167,8 @@ export class ScalarColumn extends ValueColumn {
   }
 
   /**
-   * If a number needs a wider type and the type of the column is not declared, records that type and returns true: the chunk is then read
-   * again with the types unified over all chunks. Otherwise returns false.
+   * If a number needs a wider type, the type of the column is not declared, and validation is on, records the wider type and returns true:
+   * the chunk is then read again with the types unified over all chunks. Otherwise returns false.
    */
   #widens(value: InputScalar, misfit: CastError): boolean {
     const { type, isDeclared } = this.#column;
@@ -209,7 +209,7 @@ const numberRuns: Partial<Record<StoredType, readonly NumberRunKind[]>> = {
   double: ['integer', 'long', 'double'],
 };
 
-/** A column of lists of a declared type; a single value is stored as a list of one, with a warning. */
+/** A column of lists of a known type; a single value is stored as a list of one, with a warning. */
 export class ListColumn extends ValueColumn {
   readonly #elements: ValueColumn;
   readonly #list: ListBuilder<ValueColumn>;

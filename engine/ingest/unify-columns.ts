@@ -18,11 +18,14 @@ export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unifi
 interface UnifiedColumns {
   /** All columns of the dataset after the import, the existing columns first. */
   readonly columns: Columns;
-  /** Existing columns for which a chunk stored values of another type; the chunk has to be read again. */
+  /**
+   * Existing columns whose type differs from the type unified over the chunks; the chunks that store them differently have to be read
+   * again.
+   */
   readonly conflicts: readonly Conflict[];
 }
 
-/** A column whose type in a chunk, `from`, differs from that in the dataset, `to`. */
+/** A column of the dataset whose type, `to`, differs from the type unified over the chunks, `from`. */
 interface Conflict {
   readonly path: string;
   readonly from: string;

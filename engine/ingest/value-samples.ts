@@ -21,7 +21,7 @@ export interface SamplingOptions extends SampleSize {
 
 /**
  * A sample of the distinct values of one field of strings, or of numbers that may be ids: the values with the smallest hashes, in the order
- * of their hashes.
+ * of their hashes. Nulls and empty strings are not sampled.
  */
 export interface FieldSample {
   readonly path: readonly string[];

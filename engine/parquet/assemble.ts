@@ -18,7 +18,7 @@ import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /** The repetition and definition levels of a node of the schema. */
 interface NodeLevels {
-  /** Number of optional and repeated ancestors of the node: an item is null at this definition level, and present above it. */
+  /** Number of optional and repeated ancestors of the node: an item is null up to this definition level, and present above it. */
   readonly depth: number;
   readonly repetition: number;
   /** The lowest definition level at which a slot can have an item of the node. */

@@ -12,7 +12,7 @@ import type { Strings } from './encoder-values.js';
 const blockBytes = 32;
 /** Bits for each value: with 12, one of 200 lookups of a missing value reads a column chunk in vain. */
 const bitsPerValue = 12;
-/** Maximum size of a filter; column chunks with more values have more false positives. */
+/** Maximum size of a filter in blocks; column chunks with more values have more false positives. */
 const maxBlocks = 1 << 14;
 
 /** Maximum number of bytes of strings, and of strings, that one call of a kernel processes. */

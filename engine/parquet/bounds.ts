@@ -14,7 +14,9 @@ export interface WrittenBounds {
   readonly max: WrittenBound | undefined;
 }
 
-/** Encodes a bound for the metadata; undefined if a string is longer than `maxStringBytes` and has no upper bound of that length. */
+/**
+ * Encodes a bound for the metadata; undefined for the upper bound of a string of more than `maxStringBytes`, if `truncateBound` has none.
+ */
 export function boundBytes(
   leaf: ParquetLeaf,
   value: Bound,
@@ -41,8 +43,8 @@ export function boundBytes(
 const maxPageStringBytes = 32;
 
 /**
- * Returns the bounds of a page for the page index; undefined for a page without values, and if a long string has no upper bound because its
- * first 32 bytes contain only U+10FFFF. Long strings are truncated. Strings are copied, because the memory of the values may be reused.
+ * Returns the bounds of a page for the page index; undefined without `minMax`, and if a long string has no upper bound because its first 32
+ * bytes contain only U+10FFFF. Long strings are truncated. Strings are copied, because the memory of the values may be reused.
  */
 export function pageBounds(leaf: ParquetLeaf, { minMax }: RangeStatistics): MinMax | undefined {
   if (minMax === undefined || leaf.physical !== physicalType.byteArray) return minMax;
@@ -51,7 +53,10 @@ export function pageBounds(leaf: ParquetLeaf, { minMax }: RangeStatistics): MinM
   return min && max && { min: min.bytes.slice(), max: max.bytes.slice() };
 }
 
-/** Truncates a long string between characters; the last character of an upper bound is incremented. */
+/**
+ * Truncates a long string between characters. Increments the last character of an upper bound that is not U+10FFFF, and drops those after
+ * it; undefined if there is none.
+ */
 function truncateBound(
   text: Uint8Array,
   isUpper: boolean,

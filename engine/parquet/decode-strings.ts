@@ -3,12 +3,12 @@ import type { ByteSource } from './byte-source.js';
 import { readDeltaInts } from './decode-delta.js';
 
 /**
- * The destination of decoded strings: string i is `bytes[offsets[i]..offsets[i + 1])`. Writing after the end of `bytes` throws a
- * `RangeError`.
+ * The destination of decoded strings, or the source of copied ones: string i is `bytes[offsets[i]..offsets[i + 1])`. The functions of this
+ * file throw a `RangeError` instead of writing after the end of `bytes`.
  */
 export interface StringTarget {
   readonly bytes: Uint8Array;
-  /** A view of `bytes` and of the 8 bytes after it, which `copyString` may overwrite. */
+  /** A view of `bytes`; that of a destination includes the 8 bytes after it, which `copyString` may overwrite. */
   readonly view: DataView;
   /**
    * Offsets, to be read as unsigned numbers (`>>> 0`). All callers use the same type of array, because a loop is slower if it sees two
@@ -49,7 +49,8 @@ export function readPlainStrings(
 
 /**
  * Reads strings in the encoding DELTA_BYTE_ARRAY (Encodings.md, "Delta Strings"): for each string, the length of the prefix shared with its
- * predecessor, and the suffix. `targetFor` is called with the total size of the strings before they are decoded.
+ * predecessor, and the suffix. `targetFor` is called with the total size of the strings before they are decoded. Writes them as
+ * `readPlainStrings` does, and returns the new end.
  */
 export function readDeltaStrings(
   source: ByteSource,

@@ -26,9 +26,9 @@ const valuesBeforeFirstEstimate = 4096;
 const valuesBetweenEstimates = 16_384;
 
 /**
- * Builds the dictionary of a column's values; undefined if another encoding would be smaller: `alternativeShare` is the compressed size of
- * that encoding, as a share of PLAIN. If the values are integers in a narrow range, `near` contains them as small distances. Pass the
- * result to `releaseDictionary` after use.
+ * Builds the dictionary of a column's values; undefined if it grows too large, or another encoding is estimated to be smaller:
+ * `alternativeShare` is the compressed size of that encoding, as a share of PLAIN. If the values are integers in a narrow range, `near`
+ * contains them as small distances. Pass the result to `releaseDictionary` after use.
  */
 export function buildDictionary(
   values: Int32s | Int64s | Strings,
@@ -183,8 +183,8 @@ class DictionaryBuilder {
         indices[i] = entry;
         continue;
       }
-      // The guess is the value that followed the previous value at its last occurrence. It is right for runs and for the samples of each
-      // record.
+      // The guess is the value that followed the previous value at its last occurrence, where strings of one byte do not count. It is right
+      // for runs, and mostly for the samples of each record.
       const guess = this.#followers[before]!;
       if (guess < this.#entries && areStringsEqual(strings, i, this.#firsts[guess]!)) {
         indices[i] = before = guess;

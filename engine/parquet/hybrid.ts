@@ -27,7 +27,7 @@ export function writeRleBitPacked(
     let end = i + 1;
     while (end < stop && values[end] === value) end++;
     if (end - i < shortest) {
-      // No run of equal values begins before `end`. The values that are bit-packed before a run must fill whole groups of eight.
+      // No run that is long enough begins before `end`. The values that are bit-packed before a run must fill whole groups of eight.
       i += (end - i + 7) & ~7;
       continue;
     }

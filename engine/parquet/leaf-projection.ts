@@ -5,12 +5,16 @@ import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 /** Reads one leaf of the source file; `leaf` is its index. */
 type ReadLeaf = (leaf: number) => DecodedColumnChunk;
 
-/** Describes how the levels of a leaf that a file lacks follow from those of a stored leaf of the same group. */
+/**
+ * Describes how the levels of a leaf that a file lacks follow from those of a stored leaf: one below the innermost group around the missing
+ * leaf that the file has.
+ */
 interface MissingLeaf {
+  /** The index of the stored leaf in the file. */
   readonly leaf: number;
-  /** The definition level at which the group that contains the leaf is present. */
+  /** The definition level at which that group is present. */
   readonly depth: number;
-  /** Number of lists that contain the group of the leaf. */
+  /** Number of lists around that group's members. */
   readonly lists: number;
 }
 
@@ -87,8 +91,8 @@ function nullLeafPart(rows: number, maxRepetition: number): DecodedColumnChunk {
 }
 
 /**
- * Returns the levels of a member that the file lacks, so that all its values are null, from the levels `part` of another member of the
- * group.
+ * Returns the levels of a leaf that the file lacks, so that all its values are null, from the levels `part` of the stored leaf that `stub`
+ * names.
  */
 function levelsOfMissing(
   part: DecodedColumnChunk,

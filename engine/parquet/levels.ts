@@ -21,7 +21,7 @@ export interface SlotFrame {
   /** The definition level of a slot in which no ancestor is null or empty: the number of optional and repeated ancestors. */
   readonly depth: number;
   readonly repetitionDepth: number;
-  /** Slots whose `ended` level is lower have no item in the node's arrays, because a list above the node is null or empty. */
+  /** Slots whose `ended` level is lower have no item in the node's arrays, because a list above the node has no element there. */
   readonly floor: number;
   /** Index of the node's first item in its Arrow arrays. The items are consecutive, unless `positions` lists their indices. */
   readonly first: number;
@@ -80,8 +80,8 @@ export function listFrame(frame: SlotFrame, data: Data): { elements: SlotFrame; 
 }
 
 /**
- * Returns whether each list has exactly one element, so that the slots stay the same. This holds for most lists of a VCF file with one
- * alternate allele per record.
+ * Returns whether all slots are open, the items consecutive, and each list has exactly one element, so that the slots stay the same. This
+ * holds for most lists of a VCF file with one alternate allele per record.
  */
 function haveOneElementEach(frame: SlotFrame, offsets: Int32Array): boolean {
   if (frame.ended !== undefined || frame.positions !== undefined) return false;
@@ -208,7 +208,7 @@ export interface LeafLevels {
   readonly repetition: Int32Array | undefined;
   /** The number of slots (level entries) that have a value. */
   readonly values: number;
-  /** Index of the first value's item in the Arrow arrays. The items are consecutive, unless `picks` lists their indices. */
+  /** Index of the leaf's first item in the Arrow arrays. The values are the items from there on, unless `picks` lists their indices. */
   readonly first: number;
   readonly picks: Int32Array | undefined;
 }

@@ -22,8 +22,8 @@ import {
 import type { Int32s, Int64s } from './encoder-values.js';
 
 /**
- * Returns the encoder of a column of numbers: DELTA_BINARY_PACKED for integers that mostly increase (such as positions), else a dictionary
- * if that is smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
+ * Returns the encoder of a column of numbers: DELTA_BINARY_PACKED for integers within 2^31 of each other that mostly increase (such as
+ * positions), else a dictionary if that is smaller, else DELTA_BINARY_PACKED for integers in a narrow range, else PLAIN.
  */
 export function numberEncoder(
   leaf: ParquetLeaf,

@@ -24,7 +24,7 @@ export interface PageValueRange {
 export interface Encoder {
   /** The id of the encoding, one of `encodingId`. */
   readonly encoding: number;
-  /** The smallest and the largest value of each page. */
+  /** The extremes of each page; `noStatistics` if its values have not been examined. */
   readonly ranges: readonly RangeStatistics[];
   /** Writes the values from `from` to before `to`: the part of a page that follows its levels. */
   write(sink: ByteSink, from: number, to: number): void;

@@ -44,7 +44,7 @@ export function writeIndexes(
   }));
 }
 
-/** Writes the `ColumnIndex` of a chunk; writes nothing if the chunk contains NaN, or if some page has values but no bounds. */
+/** Writes the `ColumnIndex` of a chunk; writes nothing if it has no pages or contains NaN, or if some page has values but no bounds. */
 function writeColumnIndex(sink: ByteSink, { leaf, pages, range }: ChunkMeta): void {
   // NaN lies outside any bounds, so with bounds readers would skip pages that contain NaN.
   if (range.hasNaN || pages.length === 0) return;

@@ -1,8 +1,9 @@
 import { DataType, type Data } from 'apache-arrow';
 
 /**
- * Average size of a page's values in bytes, over all leaves. Each page costs 35 bytes of headers and a call of zstd, and small pages
- * compress less: a million records of a VCF file are 4 % larger than in pages of 65,536 values, and 8 % larger in pages of half this size.
+ * Desired average size of a page's values in bytes, over all leaves. Each page costs 35 bytes of headers and a call of zstd, and small
+ * pages compress less: a million records of a VCF file are 4 % larger than in pages of 65,536 values, and 8 % larger in pages of half this
+ * size.
  */
 const targetPageBytes = 32 << 10;
 const minPageRows = 16;

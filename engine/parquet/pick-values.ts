@@ -247,7 +247,7 @@ export class ValuePicker {
     else for (let i = 0; i < size; i++) to[end + i] = from[at + i]!;
   }
 
-  /** Makes room for a string of `size` bytes at the end of `#bytes`. The caller writes the bytes. */
+  /** Makes room for a string of `size` bytes at the end of `#bytes`, and adds its end to `#words`. The caller writes the bytes. */
   #reserve(size: number): Uint8Array {
     this.#usedBytes += size;
     if (this.#usedBytes > 0x7fff_ffff)

@@ -6,7 +6,7 @@ import { readValues, type DecodedValues } from './decode-values.js';
 import { bitWidth } from './hybrid.js';
 import type { ParquetLeaf } from './parquet-schema.js';
 
-/** The slots of a leaf in one row group: their levels, and the values that are not null. */
+/** Slots of a leaf, such as all those in one row group: their levels, and the values that are not null. */
 export interface DecodedColumnChunk {
   readonly slots: number;
   readonly definition: Uint16Array;

@@ -349,7 +349,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
 }
 
-/** Returns the extent of a part; undefined for the offset 0, which no part of a file has: the part is absent. */
+/** Returns the extent of a part; undefined for the offset or the size 0, which stands for an absent part. */
 function extentOf(begin: number, bytes: number): ByteExtent | undefined {
   return begin === 0 || bytes === 0 ? undefined : { begin, bytes };
 }

@@ -2,7 +2,7 @@ import type { DictionaryEncoding } from './dictionary.js';
 import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 import type { Booleans, Int32s, Int64s, Strings } from './encoder-values.js';
 
-/** A lower or upper bound in the order of its type: 64-bit integers are bigints, strings are their bytes. */
+/** A lower or upper bound: a 64-bit integer is a bigint, or a number if that is exact; a boolean is 0 or 1; a string is its bytes. */
 export type Bound = number | bigint | Uint8Array;
 
 /** The smallest and the largest of some values. */
@@ -145,7 +145,7 @@ export function stringRange(strings: Strings, from: number, to: number): RangeSt
   let min = from;
   let max = from;
   for (let at = from + 1; at < to; at++) {
-    // The maximum is tested first: in an ascending column, the comparison with the minimum then never runs.
+    // The maximum is tested first: in a strictly ascending column, the comparison with the minimum then never runs.
     if (compareStrings(view, offsets, at, max) > 0) max = at;
     else if (compareStrings(view, offsets, at, min) < 0) min = at;
   }
@@ -153,8 +153,8 @@ export function stringRange(strings: Strings, from: number, to: number): RangeSt
 }
 
 /**
- * Returns a function that gives the extremes of the strings `from` to `to` of a dictionary-encoded column: `firsts` are its distinct
- * strings, `indices` its entries. Each call compares a distinct string once.
+ * Returns a function that gives the extremes of the strings `from` to `to` of a dictionary-encoded column. Each call compares a distinct
+ * string at most once.
  */
 export function dictionaryRanges(
   strings: Strings,

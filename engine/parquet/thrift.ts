@@ -85,7 +85,6 @@ export class ThriftWriter {
     this.#last = 0;
   }
 
-  /** Ends a struct. */
   endStruct(): void {
     this.#sink.writeByte(0);
     this.#last = this.#above.pop()!;
@@ -140,7 +139,7 @@ export class ThriftReader {
     return this.#type === trueType;
   }
 
-  /** Reads an integer between -2^53 and 2^53. */
+  /** Reads an integer between -2^52 and 2^52. */
   integer(): number {
     return this.#source.readZigzag();
   }

@@ -11,9 +11,9 @@ export const pageType = { data: 0, dictionary: 2 } as const;
 
 /** The size below which chunks are not compressed: wide schemas have thousands of small chunks, which consist mostly of headers. */
 const minCompressedChunkBytes = 1024;
-/** Pages of fewer bytes are stored uncompressed. */
+/** In a compressed chunk, data pages of fewer bytes are stored as zstd frames with one raw block. */
 const minCompressedPageBytes = 256;
-/** A chunk is compressed if that saves this fraction of its bytes and, with several pages, `minSavedBytesPerPage`. */
+/** A chunk is compressed only if that saves more than this fraction of its bytes and, with several pages, `minSavedBytesPerPage` each. */
 const minSavedShare = 0.05;
 /** Number of bytes per page that compression must save in a chunk of several pages. */
 const minSavedBytesPerPage = 200;
@@ -29,7 +29,7 @@ export function uncompressedBody(plain: Uint8Array): PageBody {
   return { plain, stored: plain };
 }
 
-/** Returns the body of a page, compressed with zstd. */
+/** Returns the body of a data page as a zstd frame. */
 export function compressedBody(plain: Uint8Array): PageBody {
   return {
     plain,

@@ -62,7 +62,7 @@ class ZstdContext {
   /**
    * Compresses or decompresses a whole input into `output`, beginning at `at`. Returns the end of the result; undefined if that is not
    * before the end of `output`, if the input is not zstd, or if Node has no such handle. A context left in the middle of a frame refuses
-   * the next frame, because its magic number is not a valid block header.
+   * the next frame, because that begins with a magic number, which is not a valid block header.
    */
   write(input: Uint8Array, output: Uint8Array, at: number): number | undefined {
     const handle = this.#open();
@@ -124,8 +124,9 @@ export function compressFrame(plain: Uint8Array): Uint8Array {
 }
 
 /**
- * Decompresses concatenated zstd frames to exactly `plainBytes` bytes, or throws a `RangeError`. The result is a view of `output`, which,
- * if given, must have at least one byte more.
+ * Decompresses zstd frames to exactly `plainBytes` bytes in total. Throws an error if that fails: a `RangeError` if they have another
+ * length. The result is a view of `output`, which, if given, must have at least one byte more; or of new memory, if the documented function
+ * is called.
  */
 export function decompressFrames(
   frames: readonly Uint8Array[],

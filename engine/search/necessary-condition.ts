@@ -14,7 +14,7 @@ const objectTypes = ['file', 'folder', 'dataset', 'shortcut'] as const;
 
 /**
  * Returns a condition for SQLite that every matching object of these vaults meets, so that most other objects need not be read. Parts of
- * the predicate that SQLite cannot evaluate are replaced by true.
+ * the predicate that SQLite cannot evaluate, or that would be too long, are replaced by true.
  */
 export function necessaryCondition(
   predicate: Predicate,
@@ -132,7 +132,10 @@ function textCondition(
   return items.length === 0 ? everyRow : { kind: 'and', items };
 }
 
-/** Returns the condition that each string occurs in the object's path or in the full path of its vault. */
+/**
+ * Returns the condition that each string occurs in the object's path or in the full path of its vault. Strings that SQLite cannot test are
+ * left out.
+ */
 function fullPathCondition(
   strings: readonly string[],
   vaults: readonly SearchVault[],

@@ -25,7 +25,6 @@ interface FacetCounter {
   answer(count: BucketCount): string;
 }
 
-/** Creates the counter of a facet. */
 export function createFacetCounter(facet: Facet): FacetCounter {
   const field = documentField(facet.field.name);
   switch (facet.kind) {
@@ -159,7 +158,7 @@ class NumberAggregates<F extends BucketlessFacet> implements FacetCounter {
   }
 }
 
-/** Returns statistics in the order of `bucketlessAnswerJson`. The sum is a bigint, because a sum of ids exceeds 2^53. */
+/** Returns statistics in the order of `bucketlessAnswerJson`. The sum is a bigint, because a sum of ids may exceed 2^53. */
 function statistics(
   facet: Extract<Facet, { kind: 'stats' }>,
   sorted: readonly number[],

@@ -34,7 +34,10 @@ const documentFieldIndex: FieldIndex = {
   names: () => [...fieldsByName.keys()],
 };
 
-/** Parses the body of a search (contract 8.7): a query over the fields of documents. Throws an `invalid` error. */
+/**
+ * Parses the body of a search (contract 8.7): a query over the fields of documents. Throws `invalid`, or `budget` if the query is too
+ * large.
+ */
 export function parseSearch(body: unknown, genes?: GeneNames): SearchRequest {
   const request = parseDocumentQuery(body, documentFieldIndex);
   const givenBody = (body ?? {}) as Readonly<Record<string, unknown>>;
@@ -76,7 +79,7 @@ export function restrictToDatasets(request: SearchRequest, ids: readonly number[
   return { ...request, predicate: and([isDataset, isOne, request.predicate]) };
 }
 
-/** Returns the value of a key that must be one of these strings; the first string if the key is absent or empty. */
+/** Returns the value of a key that must be one of these strings; the first string if the key is absent, null or empty. */
 function readChoice<W extends string>(
   key: string,
   body: Readonly<Record<string, unknown>>,
@@ -92,7 +95,7 @@ function readChoice<W extends string>(
   return option;
 }
 
-/** Returns the value of a boolean key, which may also be a string or 0 or 1; false if absent. */
+/** Returns the value of a boolean key, which may also be a string or 0 or 1; false if absent, null or empty. */
 function readFlag(key: string, body: Readonly<Record<string, unknown>>): boolean {
   const value = body[key] ?? false;
   const word = typeof value === 'string' ? value.toLowerCase() : value;

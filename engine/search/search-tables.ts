@@ -6,7 +6,7 @@ export interface SearchVault {
   readonly fullPath: string;
   readonly description: string | null;
   readonly tags: readonly string[];
-  /** The full name of the vault's owner. */
+  /** The full name of the vault's owner, or the email address if they have no name. */
   readonly user: string;
   readonly storageClass: string | null;
   readonly createdAt: number;

@@ -33,7 +33,7 @@ interface SearchOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Number of objects that one statement reads. */
+/** Maximum number of objects that one statement reads. */
 const objectsPerSlice = 2_000;
 /** Time in milliseconds after which a search yields to other requests. */
 const timeSliceMs = 5;

@@ -14,9 +14,9 @@ import { tarEndBlocks, parseTarEntries, tarHeader, tarPadding, type TarEntry } f
 
 /*
  * The archive of a dataset is a tar file, compressed with zstd, of all entries of its log and every segment that one of them names and no
- * vacuum has removed. So it includes the dataset's history; unpacked, it is a Delta table. The last file, `manifest.json`, has the size and
- * the SHA-256 of all other files. Schema files, which archives of earlier releases have, are not unpacked: they are written again when a
- * version is read. Checkpoints are left out.
+ * vacuum has begun to remove. So it includes the dataset's history; unpacked, it is a Delta table. The last file, `manifest.json`, has the
+ * size and the SHA-256 of all other files. Schema files, which archives of earlier releases have, are not unpacked: they are written again
+ * when a version is read. Checkpoints are left out.
  */
 
 /** A file of an archive, as listed in the manifest. */
@@ -218,7 +218,7 @@ export async function unpackArchive(
   return { ...summary, folder };
 }
 
-/** Returns the log and the segments of all versions, except segments that a vacuum has removed. */
+/** Returns the log and the segments of all versions, except segments that a vacuum has begun to remove. */
 async function listLoggedFiles(folder: DataFolder, datasetId: number): Promise<LoggedFiles> {
   const files = new Map<string, { readonly bytes: number; readonly checksum: string } | null>();
   const state = await replayLog(folder, datasetId);

@@ -18,7 +18,8 @@ import { physicalOf, type ParquetColumn, type LeafType } from '../parquet/parque
 
 /*
  * Converts the columns of a segment (engine/core/types.ts) to Arrow, Delta and Parquet schemas. These formats have fewer types and no
- * logical names, so the metadata of Arrow and Delta fields stores the stored type and the name; other readers ignore it.
+ * logical names, so the metadata of Arrow and Delta fields has the stored type, and the name if it is not the physical one; other readers
+ * ignore it.
  */
 const typeMetadataKey = 'strandlake.type';
 const nameMetadataKey = 'strandlake.name';
@@ -117,10 +118,7 @@ function deltaItem(column: Column): DeltaType {
   return { type: 'struct', fields: requireChildren(column).map(deltaField) };
 }
 
-/**
- * Returns the columns of a `schemaString`, without the reserved ones. Throws an `Error` if the text is not a schema of types that
- * Strandlake writes.
- */
+/** Returns the columns of a `schemaString`, without the reserved ones. Throws an `Error` if the text cannot be read as such. */
 export function columnsOfDelta(schemaString: string): Columns {
   const schema = JSON.parse(schemaString) as DeltaType;
   if (typeof schema !== 'object' || schema.type !== 'struct') throw new Error('not a struct');

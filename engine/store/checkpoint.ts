@@ -199,13 +199,13 @@ function parseTimeTag(time: string | undefined): number | undefined {
   return time === undefined ? undefined : Number(time);
 }
 
-/** Returns when a segment was added, in milliseconds since 1970: its file name begins with the time (link-segments.ts). */
+/** Returns the time in milliseconds since 1970 with which the name of a segment begins (link-segments.ts); 0 if it does not. */
 function addedAtMs(path: string): number {
   const time = parseInt(path, 36);
   return Number.isSafeInteger(time) ? time : 0;
 }
 
-/** Reads the checkpoint of a version. Throws if it is not exactly what `encodeCheckpoint` writes for this dataset and version. */
+/** Reads the checkpoint of a version. Throws if it cannot be read or does not match its checksum for this dataset and version. */
 export async function readCheckpoint(
   folder: DataFolder,
   datasetId: number,
@@ -295,7 +295,7 @@ function objectOfEntries(entries: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(list.map(({ key, value }) => [key, value]));
 }
 
-/** Computes the checksum of the rows of a checkpoint, which its last row has. */
+/** Computes the checksum of a dataset's id, a version and the rows of the checkpoint but the last, which has the checksum. */
 class RowsChecksum {
   readonly #digest: Hash;
 
@@ -307,7 +307,7 @@ class RowsChecksum {
     this.#digest.update(`${JSON.stringify(row)}\n`);
   }
 
-  /** Returns the SHA-256, in hexadecimal, of the rows so far. */
+  /** Returns the checksum, a SHA-256 in hexadecimal. The second call throws. */
   finish(): string {
     return this.#digest.digest('hex');
   }

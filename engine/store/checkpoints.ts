@@ -102,13 +102,13 @@ export class Checkpoints {
       await removeFile(this.#folder.checkpoint(datasetId, oldVersion));
   }
 
-  /** Forgets what is known of a dropped dataset. */
+  /** Forgets what is known of a dataset. */
   forget(datasetId: number): void {
     this.#checkpointsByDataset.delete(datasetId);
   }
 }
 
-/** Returns the size of a checkpoint. A damaged checkpoint, which no replay uses, counts as empty, so that the next one is due soon. */
+/** Returns the size of a checkpoint. If its footer cannot be read, it counts as empty, so that the next checkpoint is due soon. */
 async function checkpointSize(path: string): Promise<Pick<Checkpoint, 'rows' | 'bytes'>> {
   const footer = await readFooter(path).catch(() => undefined);
   if (footer === undefined) return noSize;

@@ -7,9 +7,9 @@ import { liveRowCount, type Segment } from './store.js';
 
 /*
  * Chooses the segments to merge (docs/decisions/0015-compaction.md). The weight of a segment is its size as a share of the maximum size of
- * a merged segment; segments with a weight of 0.5 or more are never merged. Only neighbours are merged, so that records keep their order.
- * Segments without records are skipped, and merged with each other where no record lies between them: rollbacks need their rows, and each
- * upsert of the same records adds one.
+ * a merged segment; segments with a weight of 0.5 or more are not merged with others. Only neighbours are, so that records keep their
+ * order. Segments without records are skipped, and merged with each other where no record lies between them: rollbacks need their rows, and
+ * each upsert of the same records adds one.
  */
 
 /**
@@ -18,16 +18,16 @@ import { liveRowCount, type Segment } from './store.js';
  */
 const maxMergedBytes = 16 << 20;
 const maxMergedValues = 4_000_000;
-/** Maximum number of segments that one merge replaces: more would occupy a thread for seconds, for which an import may be waiting. */
+/** Maximum number of segments to merge at a time: more would occupy a thread for seconds, for which an import may be waiting. */
 const maxMergeSources = 256;
 /** Only segments of a smaller weight than this are merged. */
 const maxSmallWeight = 0.5;
-/** If at least this share of a segment's rows is deleted, the segment is rewritten without them. */
+/** If at least this share of a segment's rows is deleted, and rollbacks need none of these rows, the segment is rewritten without them. */
 const minDeletedShare = 0.2;
 
 /**
- * Small neighbours are merged if there are at least `few` of them, and if none has more than the share `largest` of their total weight, or
- * their total weight is at least 1, or there are at least `many` of them.
+ * Small neighbours are merged if there are at least `few` of them and one of these conditions holds: none has more than the share `largest`
+ * of their total weight, their total weight is at least 1, or there are at least `many` of them.
  */
 interface MergeRule {
   readonly few: number;
@@ -46,8 +46,8 @@ interface DeletionWindow {
 
 /**
  * Returns the first neighbours that should be merged, or a single segment that should be rewritten because many of its rows are deleted or,
- * in a quiet dataset, because it has an earlier format; undefined if there is nothing to do. `isQuiet` says that the dataset has had no
- * commit for some time.
+ * in a quiet dataset, because it is outdated (`isOutdated`); undefined if there is nothing to do. `isQuiet` says that the dataset has had
+ * no commit for some time.
  */
 export function planMerge(
   segments: readonly Segment[],
@@ -94,8 +94,8 @@ function hasRecords(segment: Segment): boolean {
 }
 
 /**
- * Returns a run of small segments that `isWanted`, if it is due. A large wanted segment and one that `separates` end a run; others are
- * skipped.
+ * Returns the segments to merge of the first due run of small segments for which `isWanted` is true; undefined if no run is due. A large
+ * wanted segment, and an unwanted one for which `separates` is true, end a run; other segments are skipped.
  */
 function smallNeighbouringSegments(
   segments: readonly Segment[],
@@ -142,7 +142,7 @@ function mergeWeightOf({ rows, bytes, columns }: Segment): number {
   return Math.max(rows / rowsPerRowGroup, bytes / maxMergedBytes, values / maxMergedValues);
 }
 
-/** The numbers of leaves are cached, because every commit needs them and most segments of a dataset share their columns. */
+/** The numbers of leaves are cached, because each plan needs them for all segments, most of which share their columns. */
 const leafCountByColumns = new WeakMap<Columns, number>();
 
 function leafCount(columns: Columns): number {
@@ -155,9 +155,8 @@ function leafCount(columns: Columns): number {
 }
 
 /**
- * Returns the part of a run of small segments that is worth merging. A segment much heavier than its neighbours waits until these have
- * grown. Therefore each merge moves a record to a segment of about four times the weight, and a million records committed one by one are
- * rewritten at most ten times each.
+ * Returns the part of a run of small segments that is worth merging; undefined if none is. A segment much heavier than its neighbours waits
+ * until these have grown, so that its records are not rewritten each time when a few others are added.
  */
 function mergeableRun(
   run: readonly WeighedSegment[],

@@ -19,7 +19,7 @@ export interface DeletionVector {
 }
 
 const bitmapMagicNumber = 1_681_511_377;
-/** The first word of a 32-bit bitmap without run containers (`cookieWithoutRuns`), and of one that may have run containers. */
+/** The first word of a 32-bit bitmap without run containers, and the lower half of the first word of one that may have run containers. */
 const cookieWithoutRuns = 12_346;
 const cookieWithRuns = 12_347;
 /** A container that is not stored as runs is a bitmap if it has more values than this, otherwise a list. */

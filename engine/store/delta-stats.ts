@@ -58,7 +58,7 @@ function toLeafBound(value: unknown): number | string | undefined {
   return typeof value === 'bigint' ? String(value) : (value as number | string | undefined);
 }
 
-/** Yields the paths that have statistics, each with whether its type is long. A list has statistics as a whole. */
+/** Yields the paths that may have statistics, each with whether it is a single long. A list has statistics as a whole. */
 function* leafPaths(
   columns: Columns,
   above: readonly string[] = [],

@@ -78,9 +78,10 @@ export function differenceBytes({ added, removed }: VersionDifference): number {
 /**
  * Computes the rows in which two versions differ; each row is named as in its own version. The log entries between the versions are
  * followed twice: forwards, for the rows that only the later version has, and backwards, where deleted rows come back, for the rows that
- * only the earlier version has. The cost is proportional to these entries and the rows that they change. For the way back, up to
- * `maxKeptBytes` of entries are kept, and the others are read again. If the earlier version is the one before the first commit, which has
- * no records, the difference is all records of the other version, and no entry is followed.
+ * only the earlier version has. Apart from the replay of the log up to the earlier version, the cost is proportional to these entries and
+ * the rows that they change. For the way back, up to `maxKeptBytes` of entries are kept, and the others are read again. If the earlier
+ * version is the one before the first commit, which has no records, the difference is all records of the other version, and no entry is
+ * followed.
  */
 async function computeDifference(
   folder: DataFolder,

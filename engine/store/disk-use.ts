@@ -7,7 +7,7 @@ import type { DiskUse, FilesOnDisk } from './store.js';
 
 /**
  * Computes the disk space that the files of datasets take. The sizes of segments come from the log. Those of log entries are added up once
- * and then kept, so that a later request looks up only what was committed since.
+ * and then kept, so that a later request looks up only the entries that were written since.
  */
 export class DiskUses {
   readonly #folder: DataFolder;
@@ -37,7 +37,7 @@ export class DiskUses {
     };
   }
 
-  /** Forgets what is known of a dropped dataset. */
+  /** Forgets what is known of a dataset. */
   forget(datasetId: number): void {
     this.#entries.delete(datasetId);
   }

@@ -8,7 +8,7 @@ import { advanceState, replayLog } from './replay-log.js';
 /** Maximum number of datasets whose state is cached. */
 const maxCachedStates = 16;
 
-/** If more entries than this follow a cached state, the log is replayed from its newest checkpoint. */
+/** If more entries than this follow a cached state, the log is replayed instead, which can begin at a newer checkpoint. */
 const maxAdvancedEntries = 100;
 
 /**
@@ -44,9 +44,9 @@ export class DurableLogStates {
   }
 
   /**
-   * Returns the cached state, advanced to the last version but one. Returns undefined if no state is cached; if its last entry is gone,
-   * because the dataset has been archived; or if so many entries follow that a checkpoint may save reading them. The log's folder is not
-   * listed.
+   * Returns the cached state, advanced to the last version but one unless it is already the last one. Returns undefined if no state is
+   * cached; if its last entry is gone, for example because the dataset has been archived; or if so many entries follow that a checkpoint
+   * may save reading them. The log's folder is not listed.
    */
   async #advanceKnown(datasetId: number): Promise<LogState | undefined> {
     const knownState = this.#states.get(datasetId);

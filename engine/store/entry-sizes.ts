@@ -21,7 +21,7 @@ export class EntrySizes {
     this.#last = after;
   }
 
-  /** Returns the number and the total size of the entries up to `version`. */
+  /** Returns the number and the total size of the entries up to `version`, or up to that of an earlier call if that is greater. */
   async upTo(version: number): Promise<FilesOnDisk> {
     while (this.#last < version) {
       const path = this.#folder.logEntry(this.#datasetId, this.#last + 1);

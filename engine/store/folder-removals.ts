@@ -2,7 +2,6 @@ import type { DataFolder } from '../core/data-folder.js';
 import { moveFile, removeTree, syncFolder } from '../core/files.js';
 import { droppedLogName } from './verify-dataset.js';
 
-/** Dependencies of `FolderRemovals`. */
 interface RemovalOptions {
   readonly folder: DataFolder;
   /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
@@ -21,7 +20,7 @@ export class FolderRemovals {
     this.#options = options;
   }
 
-  /** Removes a dataset's log immediately, and its folder later. */
+  /** Renames a dataset's log immediately, and removes its folder after `dropAfterMs`. */
   async remove(datasetId: number): Promise<void> {
     const { folder, dropAfterMs, setTimer, exclusively } = this.#options;
     // Without its log the dataset no longer exists; its segments remain for running queries.

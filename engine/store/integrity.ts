@@ -9,10 +9,7 @@ import { LruCache } from '../core/lru-cache.js';
 import { encodeSchemaFile, isSchemaFileWhole } from './schema-file.js';
 import type { Segment, Snapshot } from './store.js';
 
-/**
- * Maximum number of bytes of segments of earlier formats whose checksums are computed when a dataset is first opened; for further segments,
- * only sizes are checked.
- */
+/** When one check has computed the checksums of segments with this many bytes, it compares only the sizes of further segments. */
 const maxFirstChecksumBytes = 16 * 1024 ** 3;
 /** Maximum number of files whose identities are remembered; the files of segments that are no longer read are forgotten first. */
 const maxVerifiedFiles = 200_000;
@@ -38,7 +35,7 @@ export class SegmentIntegrity {
     this.#verifiedIdentities = new LruCache(maxFiles);
   }
 
-  /** Throws `damaged`, naming dataset and file, if a segment of the snapshot is missing or altered. */
+  /** Throws `damaged`, naming dataset and file, if it finds that a segment of the snapshot is missing or altered. */
   async check(snapshot: Snapshot): Promise<void> {
     if (this.#justChecked.has(snapshot)) return;
     const now = performance.now();
@@ -82,7 +79,7 @@ export class SegmentIntegrity {
     this.#verifiedIdentities.set(path, fileIdentity(path) ?? '');
   }
 
-  /** Forgets what is known of a dropped dataset. */
+  /** Forgets what is known of a dataset. */
   forget(datasetId: number): void {
     const prefix = this.#folder.dataset(datasetId) + sep;
     for (const path of this.#verifiedIdentities.keys())
@@ -133,7 +130,6 @@ export class VerifiedFiles {
   }
 }
 
-/** Number of blocks that are read in one piece. */
 const blocksPerRead = 32;
 
 const alteredFileMessage = 'does not match its checksum; restore the file from a backup';

@@ -6,9 +6,9 @@ import type { Segment } from './store.js';
 export interface LogState {
   readonly version: number;
   readonly columns: Columns;
-  /** The live segments by path, in insertion order. */
+  /** The live segments by path, in the order of `Snapshot.segments`. */
   readonly live: ReadonlyMap<string, Segment>;
-  /** The removed segments that earlier versions need. A sweep keeps their files until a vacuum has removed them. */
+  /** The removed segments, until a vacuum that removes their files has ended. A sweep keeps these files. */
   readonly removed: RemovedFiles;
   /** Versions that were the newest at this time, in milliseconds since 1970, or later can be read; 0 before the first vacuum. */
   readonly readableSince: number;

@@ -28,8 +28,8 @@ import { vacuumStepOf } from './vacuum-entry.js';
 /*
  * The log of a dataset is the `_delta_log` of a Delta table: one file of JSON lines per version (Delta protocol, "Actions";
  * minReaderVersion 1, minWriterVersion 2; from the first entry that deletes rows, 3 and 7 with the feature `deletionVectors`). The last
- * line is always `commitInfo`, with the version, the number of lines, and the checksum of the entry, so that a torn, copied or edited entry
- * is detected. Other readers ignore these additions.
+ * line is always `commitInfo`, with the version, the number of the lines before it, and the checksum of the entry, so that a torn, copied
+ * or edited entry is detected. Other readers ignore these additions.
  */
 
 /** An entry of the log: one version of a dataset. */
@@ -203,7 +203,7 @@ function encodeEntry(
   return Buffer.from(`${body}${line.replace(checksumMember(''), checksumMember(whole))}`);
 }
 
-/** Returns the member of the last line that has the checksum; it comes before all members whose content is not fixed. */
+/** Returns the member of the last line that has the checksum; it comes before all members that could contain this text. */
 function checksumMember(checksum: string): string {
   return `"checksum":"${checksum}"`;
 }

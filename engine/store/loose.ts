@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Columns } from '../core/types.js';
 import type { Segment, Snapshot } from './store.js';
 
-/** Segments that are in no log: those of an uploaded file or of a dry run. */
+/** Segments that are in no log, such as those of an uploaded file. */
 interface UnloggedSegments {
   /** The folder that contains the segments and their schema file; their paths are relative to it. */
   readonly folder: string;

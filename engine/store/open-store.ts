@@ -60,7 +60,7 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
   return new FileStore(folder, options);
 }
 
-/** Options of a store; most of them are for tests. */
+/** Options of a store. */
 export interface StoreOptions {
   /** States of logs that several stores of this process share; a store with this option must not commit. */
   readonly logs?: DurableLogStates;
@@ -209,7 +209,7 @@ class FileStore implements Store {
     });
   }
 
-  /** Returns the latest time of the entries of a log. */
+  /** Returns the latest time of the entries of a log; -Infinity if there are none. */
   async #latestTime(datasetId: number, { version, columns }: LogState): Promise<number> {
     if (version < 0) return -Infinity;
     const { time, latestTime } =
@@ -316,7 +316,7 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       this.#droppedDatasets.add(datasetId);
       if ((await listFolder(this.#folder.deltaLog(datasetId))).length === 0) {
-        // The dataset was never committed, so nobody reads it.
+        // The dataset was never committed, or it has been archived.
         await removeTree(this.#folder.dataset(datasetId));
       } else await this.#remove(datasetId);
       await removeFile(this.#folder.archive(datasetId));

@@ -13,8 +13,8 @@ export interface RowOrigins {
 
 /**
  * The origins of the rows of a segment, as the log stores them: for each source, its rows in the segment as runs (`RowRuns`), or an empty
- * text if it has none. So the rows of one source are followed without decoding those of the others. Earlier releases stored one text, whose
- * rows are in the order of the segment.
+ * or missing text if it has none. So the rows of one source are followed without decoding those of the others. Earlier releases stored one
+ * text, whose rows are in the order of the segment.
  */
 export type EncodedOrigins = string | readonly string[];
 
@@ -25,8 +25,9 @@ export type EncodedOrigins = string | readonly string[];
 export type RowRuns = Int32Array;
 
 /**
- * Encodes the origins of the rows of a segment: for each source a text, which is empty if the segment has none of its rows, otherwise
- * base64 of a zstd frame with a checksum. The positions of a run are stored relative to the end of the run before it.
+ * Encodes the origins of the rows of a segment: for each source up to the last one with rows in the segment a text, which is empty if the
+ * source has none there, otherwise base64 of a zstd frame with a checksum. The positions of a run are stored relative to the end of the run
+ * before it.
  */
 export function encodeOrigins(origins: RowOrigins): readonly string[] {
   return runsBySource(origins).map((runs) => {

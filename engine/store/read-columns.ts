@@ -28,8 +28,8 @@ interface SegmentToRead {
 }
 
 /**
- * Reads the rows of several segments, in their order, as Arrow columns, one for each of `columns`, which are columns of the dataset,
- * including reserved ones. A column or member that a segment lacks is null there, and numbers of a narrower type are widened.
+ * Reads the rows of several segments, in their order, as Arrow columns, one for each of `columns`, which are columns of the dataset or
+ * reserved ones. A column or member that a segment lacks is null there, and numbers of a narrower type are widened.
  */
 export async function readColumns(
   reads: readonly SegmentToRead[],
@@ -151,8 +151,8 @@ export function footerCounts(footer: Footer): FooterCounts {
 }
 
 /**
- * Describes how the numbers of rows, values and string bytes of some files differ from those of other files together; undefined if they are
- * equal. Row ids are not compared, because not every segment stores them.
+ * Describes the first difference between the total numbers of rows, values and string bytes of some files and those of other files;
+ * undefined if they are equal. Row ids are not compared, because not every segment stores them.
  */
 export function describeCountDifference(
   before: readonly FooterCounts[],

@@ -58,7 +58,6 @@ async function readNewestCheckpoint(
   return undefined;
 }
 
-/** The warnings that this process has already given. */
 const warningsGiven = new Set<string>();
 
 /** Returns the state after the entries that follow the state `from`, up to version `last`; `from` itself if there are none. */
@@ -230,7 +229,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
   state.hasDeletions ||= entry.beginsDeletions;
 }
 
-/** Adds row ids to a segment, because log entries of earlier versions of this program do not have them. */
+/** Returns a segment with row ids, which begin at `next` if its log entry, one of an earlier release, has none. */
 function withBaseRowId(segment: Segment, next: number): Segment {
   if (segment.baseRowId !== undefined || storesRowIds(segment)) return segment;
   return { ...segment, baseRowId: next };
@@ -286,7 +285,6 @@ function removeReplacedAndFollowing(
   return segmentsBehind;
 }
 
-/** Returns the number of records in these segments. */
 function recordCountOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, segment) => sum + liveRowCount(segment), 0);
 }

@@ -24,7 +24,7 @@ export async function computeRollback(
   let addedRows = new TracedRowSet(new Map());
   let replacingRows = addedRows;
   let deletedTrace = addedRows;
-  /** For each later version, those rows that it deleted among the rows that the version to be rolled back added. */
+  /** For each later version that deleted rows which the version to be rolled back added, these rows. */
   const deletedLater = new Map<DeletingVersion, TracedRowSet>();
   const entries = readEntriesBetween(folder, base.datasetId, version - 1, base.version, {
     start: before,
@@ -34,7 +34,7 @@ export async function computeRollback(
     const { deleted: newlyDeleted, restored } = deletedAndRestoredRows(entry);
     if (entry.version === version) {
       addedRows = wholeSegments(entry.add);
-      // Only a segment of records that replace others stores row ids, those of the replaced ones.
+      // Of the segments that a change adds, only those of records that replace others store row ids, those of the replaced records.
       replacingRows = entry.add.every(storesRowIds)
         ? addedRows
         : wholeSegments(entry.add.filter(storesRowIds));

@@ -56,7 +56,7 @@ export function nextRowId(segments: Iterable<Segment>): number {
   return nextId;
 }
 
-/** Returns whether the order of the records differs from the order of the segments and their rows (`Snapshot.isInterleaved`). */
+/** Returns whether the order of the records may differ from the order of the segments and their rows (`Snapshot.isInterleaved`). */
 export function areRowIdsInterleaved(segments: readonly Segment[]): boolean {
   let lastId = -1;
   for (const { segment, first, last } of rowIdRanges(segments)) {
@@ -67,7 +67,7 @@ export function areRowIdsInterleaved(segments: readonly Segment[]): boolean {
   return false;
 }
 
-/** Returns whether the row ids of a segment ascend. */
+/** Returns whether the row ids of a segment are known to ascend. */
 export function areRowIdsAscending(segment: Segment): boolean {
   return !storesRowIds(segment) || segment.isAscending === true;
 }
@@ -92,10 +92,10 @@ export function mergedRowIds(
   return { isStored: true, isAscending: isAscendingOverall };
 }
 
-/** Maximum number of runs of `_id`s that the log stores for a segment; each takes 25 bytes. */
+/** Maximum number of runs of `_id`s that the log stores for a segment; each takes about 25 bytes. */
 export const maxIdRuns = 64;
 
-/** Returns the runs of `_id`s of several segments that are joined, in order, to one segment; undefined if they are not known. */
+/** Returns the runs of `_id`s of several segments that are joined, in order, to one segment; undefined if they are unknown or too many. */
 export function mergedIdRuns(
   segments: readonly Segment[],
   dropsDeleted: boolean,

@@ -8,7 +8,7 @@ import type { Segment, SegmentRowSet } from './store.js';
 /** The parts of a segment that matter for following its rows. */
 export type SegmentWithDeletions = Pick<Segment, 'path' | 'rows' | 'deletion'>;
 
-/** The parts of a log entry that say which rows it deletes and restores. */
+/** The parts of a log entry that say which rows it deletes and restores in segments that stay. */
 interface DeletedRowsChange {
   readonly update: readonly {
     readonly segment: Pick<Segment, 'path' | 'deletion'>;
@@ -16,7 +16,7 @@ interface DeletedRowsChange {
   }[];
 }
 
-/** Returns the rows that a log entry deletes (`deleted`) and those that it restores (`restored`), by path of their segment. */
+/** Returns the rows that a log entry deletes (`deleted`) and restores (`restored`) in segments that stay, by path of their segment. */
 export function deletedAndRestoredRows({
   update,
 }: DeletedRowsChange): Readonly<Record<'deleted' | 'restored', ReadonlyMap<string, Int32Array>>> {
@@ -211,8 +211,8 @@ type RunsOfSources = readonly (readonly [source: number, runs: RowRuns])[];
 
 /**
  * Moves sets of rows from the version before a log entry to the version of the entry, following the rows that a merge moves; `live` has the
- * segments of the version before. Of the origins of a merge, those of sources with rows of a set are decoded, once for all sets, and
- * other requests are answered between its segments.
+ * segments of the version before. Of the origins of a merge, only those of sources with rows of a set are decoded, once for all sets; other
+ * work of the process can run after each of its segments.
  */
 export async function traceForward(
   sets: readonly TracedRowSet[],

@@ -30,7 +30,7 @@ export interface SegmentColumnChunk {
   readonly slots: number;
   readonly nulls: number;
   readonly isCompressed: boolean;
-  /** Minimum and maximum of integers and dates; undefined for other types and without a value. */
+  /** Minimum and maximum of integers and dates, from the footer; undefined for other types, and if the footer has none. */
   readonly range: readonly [bigint, bigint] | undefined;
   /** For strings, the total size of all values in bytes. */
   readonly textBytes: number;
@@ -74,7 +74,7 @@ export class SegmentFile {
   readonly #columnIndexes = new Map<SegmentColumnChunk, readonly PageStatistics[]>();
   #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
 
-  /** Opens the file with this absolute path. Throws `damaged` if it is not a Parquet file that Strandlake wrote. */
+  /** Opens the file with this absolute path. Throws `damaged` if the file is missing or has no footer that this class can read. */
   constructor({ path, blockChecksums }: CheckedFile) {
     this.path = path;
     this.#openFile = openFileSync(path);
@@ -174,8 +174,8 @@ export class SegmentFile {
   }
 
   /**
-   * Reads a part of the page index. Nearby parts, which are usually requested next, are read with it and kept until `closeDescriptor` is
-   * called.
+   * Reads a part of the page index. The parts that follow it, which are usually requested next, are read with it and kept until other parts
+   * are read or `closeDescriptor` is called.
    */
   #indexBytes({ begin, bytes }: ByteExtent): Uint8Array {
     let near = this.#nearIndex;

@@ -10,7 +10,7 @@ export interface SegmentLeaf {
   readonly index: number;
   /** Physical names of the columns from the root down, without the levels that Parquet adds for lists. */
   readonly columns: readonly string[];
-  /** `columns` joined to one string as in `Segment.stats`: separated by dots, with dots in names escaped. */
+  /** `columns` joined to one string as in `Segment.stats` (`leafKey`). */
   readonly key: string;
   /** The path in Parquet's schema, with `list` and `element` after the name of each list. */
   readonly path: readonly string[];

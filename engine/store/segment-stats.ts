@@ -64,8 +64,8 @@ function storedBound(
 }
 
 /**
- * Returns a bound of timestamps in milliseconds, as Delta requires ("Per-file Statistics"): a lower bound is rounded down, an upper bound
- * up.
+ * Returns a bound of timestamps in milliseconds, the precision of Delta's statistics. A lower bound is rounded down, an upper bound up.
+ * Undefined if the year does not have four digits.
  */
 function dateBound(micros: bigint, isUpper: boolean): string | undefined {
   const floor = micros / 1000n - (micros % 1000n < 0n ? 1n : 0n);
@@ -77,8 +77,8 @@ function dateBound(micros: bigint, isUpper: boolean): string | undefined {
 }
 
 /**
- * Converts a bound of the log's statistics to the form of the file's values: the inverse of `segmentStats`. Undefined if it is not a bound
- * of that type.
+ * Converts a bound of the log's statistics to the form of the file's values: the counterpart of `storedBound`. Undefined if it is not a
+ * bound of that type.
  */
 export function boundValue(
   { type }: ParquetColumn,

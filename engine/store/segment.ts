@@ -90,9 +90,9 @@ export async function writeSegmentUnflushed(input: SegmentInput, path: string): 
 }
 
 /**
- * Returns whether the records are scattered over the dataset: fewer than every second one of those between the first and the last. This is
- * so after an upsert. The bounds in the log then rule out such a segment in hardly any lookup, even if it is sorted, so its strings get
- * Bloom filters.
+ * Returns whether the records are scattered over the dataset: fewer than every second one of those between the first and the last. So are
+ * those of an upsert of few records. The bounds in the log then rule out such a segment in hardly any lookup, even if it is sorted, so its
+ * strings get Bloom filters.
  */
 function areRowsScattered(columns: Columns, batches: readonly RecordBatch[]): boolean {
   if (!storesRowIds({ columns })) return false;

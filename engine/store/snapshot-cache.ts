@@ -43,8 +43,8 @@ export class SnapshotCache {
   }
 
   /**
-   * Returns the current version. If nothing was committed since the last call, this only checks whether the file of the next log entry
-   * exists.
+   * Returns the current version. If a version is cached and nothing was committed since, this only checks whether the file of the next log
+   * entry exists.
    */
   async current(datasetId: number): Promise<LoadedVersion> {
     const cachedCurrent = this.#current.get(datasetId);
@@ -127,7 +127,7 @@ export class SnapshotCache {
     return this.#visibleLimits.get(datasetId);
   }
 
-  /** Forgets what is known of a dropped dataset. */
+  /** Forgets what is known of a dataset. */
   forget(datasetId: number): void {
     this.#current.delete(datasetId);
     this.forgetEarlier(datasetId);

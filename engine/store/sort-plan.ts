@@ -22,7 +22,7 @@ interface SortRule {
 }
 const activeDatasetRule: SortRule = { share: 0.5, leastRows: 20_000, leastSegments: 16 };
 const idleDatasetRule: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
-/** Maximum number of segments that are sorted together, unless their row ids overlap. */
+/** Maximum number of segments with records that are sorted together, unless their row ids overlap. */
 const maxSegmentsPerSort = 64;
 
 /** Segments that must be sorted together: those from index `first` to `last`. */
@@ -33,7 +33,8 @@ interface SortUnit {
 
 /**
  * Returns the segments to sort next; undefined if there are none. Segments that lie between them and are not included have no records.
- * Segments with only deleted rows are included if they are small, so that they do not accumulate.
+ * Small segments with only deleted rows are included if they lie between or after segments that are due (`isSortDue`), so that they do not
+ * accumulate.
  */
 export function planSort(
   segments: readonly Segment[],
@@ -59,8 +60,8 @@ export function planSort(
 }
 
 /**
- * Returns the first neighbours that have records, but at least as many deleted rows, because a rollback has restored rows of them. They are
- * sorted by themselves, so that queries no longer read the other rows: their records are few, and still out of order afterwards.
+ * Returns the first neighbours that have records, but at least as many deleted rows, as after a rollback that has restored a few rows. They
+ * are sorted by themselves, so that queries no longer read the other rows: their records are few, and still out of order afterwards.
  */
 function restoredSegments(segments: readonly Segment[]): readonly Segment[] | undefined {
   const isRestored = (one: Segment): boolean => 2 * liveRowCount(one) <= one.rows;

@@ -8,7 +8,8 @@ export interface LeafStats {
   readonly nulls: number;
   /**
    * Lower and upper bound of the values: numbers, decimal strings for longs beyond 2^53, ISO dates, or strings of up to 32 characters, of
-   * which an upper bound that is truncated has U+10FFFF at the end. Both are absent for booleans and if one of them cannot be expressed.
+   * which an upper bound that is truncated has U+10FFFF at the end. Both are absent for lists, for booleans, if there is no value, and if
+   * one of them cannot be expressed.
    */
   readonly min?: number | string | boolean;
   readonly max?: number | string | boolean;
@@ -34,7 +35,7 @@ export interface Segment {
   readonly areVariantsPlaced?: boolean;
   /** The deleted rows; absent if there are none. The statistics and indexes of the file still include them. */
   readonly deletion?: DeletionVector | undefined;
-  /** When rows of the segment were last deleted or restored, in milliseconds since 1970; present with `deletion`. */
+  /** When rows of the segment were last deleted or restored, in milliseconds since 1970; in a snapshot, present with `deletion`. */
   readonly deletedAt?: number | undefined;
   /** The latest time of the log entries before `deletedAt`, if it is later (entry-time.ts). */
   readonly latestDeletedAt?: number | undefined;
@@ -45,7 +46,7 @@ export interface Segment {
   readonly baseRowId?: number | undefined;
   /** The rows as runs of consecutive `_id`s; absent if these are unknown or too many. */
   readonly idRuns?: readonly IdRun[] | undefined;
-  /** True if the segment stores row ids and they ascend. */
+  /** True if the segment stores row ids and they are known to ascend. */
   readonly isAscending?: boolean | undefined;
 }
 
@@ -72,20 +73,20 @@ export interface ReadVersion {
   readonly unsettledEntry?: string | undefined;
 }
 
-/** A version of a dataset: its columns, and its segments in the order of commits. */
+/** A version of a dataset: its columns, and its segments in order. */
 export interface Snapshot extends ReadVersion {
   readonly datasetId: number;
   readonly columns: Columns;
   readonly segments: readonly Segment[];
   /**
-   * True if the records are ordered by their row ids (row-ids.ts) and not by segments and rows. This happens when a record is replaced,
-   * because it is then in a later segment than its neighbours.
+   * True if the order of the records, which is that of their row ids (row-ids.ts), may differ from that of the segments and rows: a record
+   * that has been replaced is in a later segment than its neighbours.
    */
   readonly isInterleaved?: boolean;
   /** The number of records. */
   readonly rows: number;
   readonly bytes: number;
-  /** Absolute paths for the SQL engine: first a Parquet file without records that has all columns, then the segments. */
+  /** Absolute paths: first a Parquet file without records that has all columns, then the segments. */
   readonly files: readonly string[];
 }
 
@@ -131,7 +132,7 @@ export interface Rewrite {
 export interface MergeInput {
   /** Whether the rows are sorted by row id; deleted rows then go into segments of their own. */
   readonly isSorted: boolean;
-  /** Whether deleted rows are left out; otherwise the merged segment has them all, still deleted. */
+  /** Whether deleted rows are left out; otherwise they are kept, still deleted. */
   readonly dropsDeleted: boolean;
   readonly segments: readonly Segment[];
   readonly columns: Columns;
@@ -174,9 +175,9 @@ export type SegmentRowSet = Int32Array | 'all';
 
 /** The records in which two versions differ, computed from the log alone: no record is read. */
 export interface VersionDifference {
-  /** For each segment of the version `to`, by path: the rows that are records in `to` and not in the version `from`. */
+  /** The rows that are records in the version `to` and not in the version `from`, by path of their segment in `to`. */
   readonly added: ReadonlyMap<string, SegmentRowSet>;
-  /** For each segment of the version `from`, by path: the rows that are records in `from` and not in the version `to`. */
+  /** The rows that are records in the version `from` and not in the version `to`, by path of their segment in `from`. */
   readonly removed: ReadonlyMap<string, SegmentRowSet>;
 }
 
@@ -286,8 +287,8 @@ export interface Store {
   rewrite(datasetId: number, rewrite: Rewrite, scratchFolder: string): Promise<Snapshot>;
   /**
    * Returns the segments of the newest version that lose the rows which `update`, segments of the version `base`, deletes, to be committed
-   * as the `update` of a `DatasetChange`: merges and vacuums outdate no change. Returns undefined if another version has changed records,
-   * or if the log no longer has the entry of `base`.
+   * as the `update` of a `DatasetChange`: merges and vacuums outdate no change. Returns undefined if a version after `base` has changed
+   * records, or if the log does not have the entry of `base`.
    */
   rebase(
     datasetId: number,
@@ -305,13 +306,13 @@ export interface Store {
    */
   difference(datasetId: number, from: number, to: number): Promise<VersionDifference>;
   /**
-   * Returns the last version that differs from this one only by merges, so that it has the same records. A vacuum removes the files of that
-   * version later, and they are read faster. It may be unreadable, which `snapshot` reports.
+   * Returns the last version up to which no log entry after this version changes records, so that it has the same records. A vacuum removes
+   * the files of that version later, and they are read faster. It may be unreadable, which `snapshot` reports.
    */
   readableVersion(datasetId: number, version: number): Promise<number>;
   /** Sets the function that is called with each version that this store has made durable. */
   onCommit(listener: (datasetId: number, version: number) => void): void;
-  /** Returns whether files of earlier versions have been superfluous for so long that a vacuum is due. */
+  /** Returns whether files of earlier versions have been superfluous for so long that a vacuum is due, or a vacuum has not ended. */
   isVacuumDue(datasetId: number): Promise<boolean>;
   /**
    * Begins a vacuum: writes a log entry that lists the files to be removed, after which the versions that need these files can no longer be

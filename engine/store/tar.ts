@@ -43,8 +43,8 @@ export function tarPadding(bytes: number): Uint8Array {
 export const tarEndBlocks: Uint8Array = new Uint8Array(2 * blockBytes);
 
 /**
- * Yields the entries of a tar file in order. Throws `damaged`, with `name` in the message, for anything but regular files and for a file
- * without an end.
+ * Yields the entries of a tar file in order. Throws `damaged`, with `name` in the message, for entries other than regular files and pax
+ * headers, for an invalid header, and for a file without an end.
  */
 export async function* parseTarEntries(
   pieces: AsyncIterable<Uint8Array>,

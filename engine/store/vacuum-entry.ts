@@ -18,7 +18,7 @@ interface VacuumState {
   readableSince: number;
 }
 
-/** Returns the step of a vacuum that the `info` of a log entry describes; undefined for other entries. */
+/** Returns the step of a vacuum that the `info` of a log entry describes; undefined for entries of no vacuum. */
 export function vacuumStepOf(info: Readonly<Record<string, unknown>>): VacuumStep | undefined {
   return info['vacuum'] as VacuumStep | undefined;
 }

@@ -19,7 +19,6 @@ import { restoredName } from './verify-dataset.js';
  */
 const defaultPinMs = 3_600_000;
 
-/** Dependencies of `Vacuums`. */
 interface VacuumOptions {
   readonly folder: DataFolder;
   readonly snapshots: SnapshotCache;
@@ -31,8 +30,8 @@ interface VacuumOptions {
 }
 
 /**
- * Removes the files of earlier versions. A file may be removed if for `keepMs` it has not been part of the newest version, and if no
- * recently used snapshot of this process needs it. The log lists a file before it is removed.
+ * Chooses the files of earlier versions to be removed and lists them in the log; the caller then removes them. A file may be removed if for
+ * `keepMs` it has not been part of the newest version, and if neither `VacuumNeeds` nor a recently used snapshot of this process needs it.
  */
 export class Vacuums {
   readonly #options: VacuumOptions;
@@ -101,7 +100,7 @@ export class Vacuums {
     return last;
   }
 
-  /** Forgets what is known of a dropped dataset. */
+  /** Forgets what is known of a dataset. */
   forget(datasetId: number): void {
     this.#pins.delete(datasetId);
     this.#usedSchemas.delete(datasetId);

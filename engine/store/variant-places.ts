@@ -14,8 +14,8 @@ export const variantFieldNames = {
 
 /**
  * Returns whether every variant of these records begins with the record's own genomic coordinates, as in `GRCH38-7-117559593-117559593-A`
- * (contract 10.6), and no chromosome contains a dash, so that the text can be parsed unambiguously. Records without a variant are ignored.
- * False if the columns cannot hold such variants.
+ * (contract 10.6), and its chromosome contains no dash, so that the text can be parsed unambiguously. Records without a variant are
+ * ignored. False if the columns cannot hold such variants.
  */
 export function areVariantsPlaced(columns: Columns, batches: readonly RecordBatch[]): boolean {
   const columnIndices = locateVariantColumns(columns);
@@ -121,7 +121,10 @@ function coordinateAt({ int32s, areHalves }: CoordinateValues, row: number): num
   return int32s[2 * row + 1]! * 2 ** 32 + (int32s[2 * row]! >>> 0);
 }
 
-/** Returns the position after a text in upper case and the dash that follows it; -1 if the bytes differ. */
+/**
+ * Returns the position after a text in upper case and the dash that follows it; -1 if the bytes differ, if the text is empty, or if it must
+ * be dashless (`isDashless`) and is not.
+ */
 function positionAfterText(
   bytes: Uint8Array,
   from: number,

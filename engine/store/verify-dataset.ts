@@ -56,8 +56,8 @@ export async function verifyDataset(
 }
 
 /**
- * Returns the problems of the log up to the version `last` that its replay does not find: origins of rows, checkpoints, and schema files
- * that do not have the columns of the log.
+ * Returns the problems of the log that its replay does not find: up to the version `last`, those of origins of rows and of schema files
+ * that do not have the columns of the log; and those of all checkpoints.
  */
 export async function findLogProblems(
   folder: DataFolder,
@@ -173,8 +173,8 @@ export async function sweepDataset(
     return { removed: names, quarantined: [] };
   }
   if (stateInCatalog === 'deleted') {
-    // A dataset that is deleted in the catalogue but still has its log was not deleted in this data folder: the catalogue is that of
-    // another data folder.
+    // A dataset that is deleted in the catalogue but still has its log was not dropped in this data folder. The catalogue may be that of
+    // another one.
     if (
       !names.includes(droppedLogName) &&
       (await listFolder(folder.deltaLog(datasetId))).length > 0

@@ -38,8 +38,8 @@ const physicalTypeNames: Readonly<Record<number, string>> = {
 const maxReportedProblems = 10;
 
 /**
- * Reads a whole segment and compares it with the log: size, checksums, number of rows, statistics and deleted rows. Returns all problems,
- * as ends of messages. Only one column chunk at a time is in memory.
+ * Reads a whole segment and compares it with the log: size, checksums, number of rows, statistics and deleted rows. Returns the problems,
+ * as ends of messages; values are compared only if the file matches its checksums. Only one column chunk at a time is in memory.
  */
 export async function findSegmentProblems(
   path: string,
@@ -47,7 +47,7 @@ export async function findSegmentProblems(
 ): Promise<readonly string[]> {
   const problems = deletionProblems(segment);
   const problem = await findSegmentProblemOrReadError(path, segment);
-  // A problem of the file comes first, because the values of an altered file say nothing about the log.
+  // A problem of the file comes first. The values of an altered file are not compared, because they say nothing about the log.
   if (problem !== undefined) problems.unshift(problem);
   else problems.push(...(await findValueProblems(path, segment)));
   const moreCount = problems.length - maxReportedProblems;

@@ -60,7 +60,7 @@ export function bm25({ most, base, slope }: Bm25Weight, times: number, tokens: n
 
 /**
  * Returns the constant that each matching clause adds to a score in addition to its BM25. It is greater than the sum of all clauses' BM25,
- * so that a record that matches more clauses ranks higher (query language 4.4); 0 if there is only one clause.
+ * so that of clauses with equal boosts, a record that matches more ranks higher (query language 4.4); 0 if there is only one clause.
  */
 export function clauseTierOf(weights: readonly Bm25Weight[]): number {
   return weights.length === 1 ? 0 : weights.reduce((sum, { most }) => sum + most, 1);

@@ -179,7 +179,7 @@ export class ColumnMatcher {
     return entry === 'none' ? undefined : entry;
   }
 
-  /** Returns the texts that contain the terms: in lists, single values. */
+  /** Returns the texts that contain a phrase; in a column of lists, single values count as texts. */
   #valueHits(phrase: FoldedTerms): Hits {
     const key = phraseKey(phrase);
     let cachedHits = this.#hits.get(key);
@@ -188,8 +188,9 @@ export class ColumnMatcher {
   }
 
   /**
-   * Returns whether a value that does not match a phrase has the text with which its pattern begins, and the one with which it ends; true
-   * also if more than `maxEndTerms` terms have such a text, because their positions would have to be read.
+   * Returns whether a value that does not match a phrase has, at its ends, the texts with which the pattern of the phrase begins and ends
+   * (or the one of them that is no wildcard), and not more tokens than the pattern allows; true also if more than `maxEndTerms` terms have
+   * such a text, because their positions would have to be read.
    */
   #hasValueWithEndsOf(phrase: FoldedTerms, pattern: FoldedPattern): boolean {
     const { lengths } = this.column.isList ? this.column.valueLists() : this.column.texts();

@@ -35,7 +35,7 @@ interface TextCache {
 
 /** Estimated size in bytes of a cache entry in addition to its value. */
 const entryOverheadBytes = 256;
-/** Maximum number of terms of one pattern whose postings are cached. */
+/** If a pattern matches more terms than this, their postings are not cached. */
 const maxCachedTerms = 64;
 /** Estimated size in bytes of a `TermEntry`. */
 const termEntryBytes = 160;
@@ -236,7 +236,7 @@ export class ColumnReader {
     );
   }
 
-  /** Returns the rows that have these texts, ascending. */
+  /** Returns the rows that have these texts, ascending; the texts must be ascending. */
   rowsOf(texts: Uint32Array): Uint32Array {
     const { counts, begins } = this.texts();
     if (counts === undefined || begins === undefined) return texts;

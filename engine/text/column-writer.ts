@@ -108,7 +108,10 @@ export function writeListIndex(
  */
 const minTextsToCheckInLists = 1 << 14;
 
-/** Returns a function that counts the rows of a text that no other text of the same term has had; it must be called term by term. */
+/**
+ * Returns a function that counts the rows of a text without those of the texts for which it was called before with the same term; it must
+ * be called term by term.
+ */
 function distinctRowCounter(
   count: number,
   starts: Uint32Array,

@@ -1,7 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { hashFnv1a, Uint32List } from './bytes.js';
 
-/** The distinct texts of a column. */
+/** The texts of a column. */
 export interface ColumnTexts {
   readonly count: number;
   /** For each row, 1 + the number of its text, or 0 for null. */
@@ -20,7 +20,8 @@ const minTextsToCheck = 4096;
 
 /**
  * Returns the distinct values of a column of strings in some batches, so that each is tokenized only once. If there are more than half as
- * many distinct values as rows, returns one text per non-null row instead (`isShared` is false).
+ * many distinct values as rows, in the whole column or, once there are more than `checkFrom`, in the rows read so far, returns one text per
+ * non-null row instead (`isShared` is false).
  */
 export function collectTexts(
   columns: readonly Data[],
@@ -51,7 +52,7 @@ class TextCollector {
     this.#of = new Uint32Array(rows);
   }
 
-  /** Reads the column. Returns undefined if texts should be shared but too many are distinct. */
+  /** Reads the column. Returns undefined if texts should be shared, but too many of them are distinct. */
   collect(): ColumnTexts | undefined {
     let row = 0;
     for (const [batch, data] of this.columns.entries()) {

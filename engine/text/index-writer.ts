@@ -32,7 +32,7 @@ function hasTextColumn(columns: Columns): boolean {
   return columns.some((column) => column.type === 'text' || hasTextColumn(memberColumns(column)));
 }
 
-/** Returns whether one of these columns is a text in a list. */
+/** Returns whether one of these columns, or a member of an object among them, is of type `text` and is a list or lies in one. */
 export function hasListedTexts(columns: Columns): boolean {
   return columns.some((column) =>
     column.isList ? hasTextColumn([column]) : hasListedTexts(memberColumns(column)),

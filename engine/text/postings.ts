@@ -51,7 +51,7 @@ const occurrenceClasses = 4;
 export interface BlockMaxBounds {
   /** For each block, the position in the postings at which it begins. */
   readonly begins: Uint32Array;
-  /** For each block, the number of the last text before it. */
+  /** For each block, the number of the last text before it; 0 for the first block. */
   readonly before: Uint32Array;
   /** For each block and class (texts with 1, 2, 3 or more occurrences of the term), the smallest token count of a text. */
   readonly fewest: Uint32Array;
@@ -160,7 +160,7 @@ export function nextCompetitiveBlock(
 
 /**
  * Adds `count` postings to the collector, beginning at position `at` of `bytes`; `before` is the number of the text of the previous
- * posting.
+ * posting, or 0.
  */
 export function rankTexts(
   bytes: Uint8Array,

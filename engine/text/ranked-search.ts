@@ -24,8 +24,8 @@ export interface TextSearch {
 export interface SearchedSegment {
   readonly number: number;
   /**
-   * Returns the matcher of the segment. No matcher is kept during an interruption, so it is requested again when rows of the segment are
-   * read for the page.
+   * Returns the matcher of the segment. It is called again when the rows of the page are read, because the search may have been interrupted
+   * in between.
    */
   readonly matcher: () => ColumnMatcher;
 }

@@ -25,14 +25,15 @@ export interface RankedPage {
 type RowsOfTexts = (segment: number, texts: Uint32Array) => Uint32Array;
 
 /**
- * When there are more candidates than twice the rows up to the end of the page plus this number, those that cannot be on the page are
- * removed.
+ * When there are more candidates than twice the rows up to the end of the page (or twice the candidates that the last removal has left, if
+ * these are more) plus this number, those that cannot be on the page are removed.
  */
 const surplusRows = 512;
 
 /**
  * Collects texts with their scores, segment by segment in insertion order, and keeps the candidates for the page. Candidates are ordered by
- * descending score, then by segment, then by row. Memory is proportional to the rows up to the end of the page, not to the texts added.
+ * descending score, then by segment, then by row. Memory is proportional to the rows up to the end of the page, not to the texts added,
+ * unless many texts of one segment have the same score.
  */
 export class Ranking implements ScoreCollector {
   readonly #page: RankedPage;
@@ -43,8 +44,8 @@ export class Ranking implements ScoreCollector {
   /** When the page is full, texts of later segments must have a higher score than this. */
   #floor = -Infinity;
   /**
-   * The minimum score for further texts of the current segment. It may be lower than `#floor` if rows share texts, because a later text may
-   * then have an earlier row.
+   * Further texts of the current segment must have a higher score than this. It may be lower than `#floor` if rows share texts, because a
+   * later text may then have an earlier row.
    */
   #floorHere = -Infinity;
 

@@ -11,7 +11,10 @@ export interface TermEntry {
   readonly positionsOfTerm: readonly [from: number, length: number];
 }
 
-/** The first term of each block, and where the block, its postings and its positions begin; these arrays have one more element, the end. */
+/**
+ * The first term of each block, and where each block, its postings and its positions begin; the arrays of these offsets have one more
+ * element, the end.
+ */
 export interface TermBlocks {
   readonly terms: readonly Uint8Array[];
   readonly begins: Float64Array;

@@ -1,6 +1,7 @@
 /**
- * Ranges of code points that separate tokens: white space, controls, punctuation, arrows and other symbols, emoji. All other code points
- * are part of a token: letters, marks and digits of every script. A change requires a new `indexVersion` (index-writer.ts).
+ * Ranges of code points that separate tokens: white space, controls, common punctuation, arrows and other symbols, emoji. All other code
+ * points are part of a token: letters, marks and digits of every script, and also the punctuation of some scripts, such as the Arabic
+ * comma. A change requires a new `indexVersion` (index-writer.ts).
  */
 const separatorRanges: readonly (readonly [number, number])[] = [
   [0x00, 0x2f],

@@ -23,7 +23,7 @@ export interface AnnotationRequest {
   readonly includeErrors: boolean;
   /** The names and values of the caller's `data`. */
   readonly data?: PyDict;
-  /** Fields of the dataset, which are None where a record lacks them. */
+  /** Names of fields that the expressions of fields read as None where a record lacks them. */
   readonly schemaFields?: readonly string[];
   readonly sourceFilename?: string;
   readonly sourceDataset?: string;
@@ -101,7 +101,7 @@ export class Annotation {
     ]);
   }
 
-  /** Annotates one record. An error in the expression of a field is reported in the result and not thrown. */
+  /** Annotates one record. An error in an expression is reported in the result and not thrown. */
   annotate(input: PyDict, host: ExpressionHost = {}): AnnotatedRecord {
     const records: PyDict[] = [];
     const haveErrors: boolean[] = [];
@@ -131,7 +131,10 @@ export class Annotation {
     }
   }
 
-  /** Computes the fields of a record; returns their names. Errors are added to `errors`, or ignored if `errors` is null. */
+  /**
+   * Computes the fields of a record, and returns the names of all but those that lack what they need. Errors are added to `errors`, or
+   * ignored if `errors` is null.
+   */
   #runFields(
     record: PyDict,
     errors: Map<string, string> | null,
@@ -173,8 +176,8 @@ export class Annotation {
   }
 
   /**
-   * Returns the records that a record-level expression makes of one record. After an error, which is noted in `errors`, returns the record
-   * unchanged.
+   * Returns the records that a record-level expression makes of one record; without an expression, or after an error, which is noted in
+   * `errors`, an unchanged copy of the record.
    */
   #reshape(
     expression: Expression | undefined,

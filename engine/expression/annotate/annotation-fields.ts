@@ -16,11 +16,14 @@ export interface AnnotationField {
   readonly ordering: number;
   readonly dependsOn: readonly string[];
   readonly isTransient: boolean;
-  /** Whether the field is None, without an evaluation, in records that have none of the values that its expression reads. */
+  /**
+   * Whether the field is None, without an evaluation, in records that have none of the values that its expression reads; without effect if
+   * the expression reads no value or may read any.
+   */
   readonly needsInput?: boolean;
   /**
-   * The dotted names of fields that each record has as its key; their values count for `needsInput` only if the expression reads no other
-   * fields.
+   * The dotted names of the fields by which a record names a stored one; their values count for `needsInput` only if the expression reads
+   * no other fields.
    */
   readonly keyNames?: readonly string[];
 }
@@ -40,7 +43,7 @@ export interface CompiledField {
   readonly constant: PyValue | undefined;
 }
 
-/** Compiles the fields of an annotation in the order in which they run. Throws an `AppError` that names the field. */
+/** Compiles the fields of an annotation in the order in which they run. Throws an `AppError` for an invalid expression or a cycle. */
 export function compileFields(
   fields: readonly AnnotationField[],
   dataNames: readonly string[],
@@ -96,8 +99,9 @@ export function compileFieldExpression(
 }
 
 /**
- * Returns the fields in the order in which they run (section 5.4): by `ordering`, then as listed, but each after the fields on which it
- * depends. Names that no field has do not affect the order. A cycle is an `invalid` error with the names of its fields.
+ * Returns the fields in the order in which they run (specification of expressions, section 5.4): by `ordering`, then as listed, but each
+ * after the fields on which it depends. Names that no field has do not affect the order. A cycle is an `invalid` error with the names of
+ * its fields.
  */
 export function orderFields(fields: readonly AnnotationField[]): AnnotationField[] {
   const sortedFields = fields.toSorted((a, b) => a.ordering - b.ordering);

@@ -34,8 +34,8 @@ export const castRuntime: Runtime = {
 };
 
 /**
- * Makes a result plain and casts it (specification of expressions, sections 5.1 to 5.3). `isList` null keeps a list or a single value as
- * it is. Throws an `ExpressionError` for a value that cannot be cast.
+ * Makes a result plain and casts it (specification of expressions, sections 5.1 to 5.3). With `isList` null, a list stays a list, and a
+ * single value stays one. Throws an `ExpressionError` for a value that cannot be cast.
  */
 export function castResult(
   runtime: Runtime,

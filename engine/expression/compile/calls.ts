@@ -22,8 +22,8 @@ import type { CompiledNode, ActivationFrame, Keywords, PyValue } from '../values
 import type { EvaluationState, NodeCompiler, NameScope } from './scope.js';
 
 /**
- * Compiles a call. If a built-in function, or a method of a text or dict, that is not variadic is called with at most three arguments by
- * position, no array of arguments is created.
+ * Compiles a call. If a built-in function, or a method of a text or dict, that is not variadic is called with a valid number of arguments,
+ * at most three and all by position, no array of arguments is created.
  */
 export function compileCall(
   compiler: NodeCompiler,
@@ -228,7 +228,7 @@ function compilePositional(
   };
 }
 
-/** Returns the items of an argument that is unpacked by `*`. */
+/** Returns the items of a value that is unpacked by `*` in a call or a display. */
 export function valuesToUnpack(state: EvaluationState, value: PyValue): readonly PyValue[] {
   const isIterable =
     typeof value === 'string' ||

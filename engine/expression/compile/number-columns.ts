@@ -8,7 +8,7 @@ export type NumberKind = 'int' | 'float' | 'bool';
 
 /**
  * The numbers of many records; a bool is 0 or 1. NaN stands for a value that only the evaluation of the single record can give: None, an
- * int beyond 2^53, the result of an operation that fails, and NaN itself.
+ * int that is not a safe integer, the result of an operation that fails, and NaN itself.
  */
 export interface NumberColumn {
   readonly kind: NumberKind;
@@ -22,9 +22,10 @@ interface Operand {
 }
 
 /**
- * Evaluates an expression for many records at once, operator by operator. Returns undefined unless the expression consists of numbers,
- * arithmetic, comparisons, `and`, `or`, `not` and conditionals over members of the record that are columns of numbers. Steps and memory are
- * not counted, because for each record, far less is used than any limit allows.
+ * Evaluates an expression for many records at once, operator by operator. Returns undefined if the expression contains anything but
+ * numbers, bools, arithmetic, comparisons, `and`, `or`, `not`, conditionals, and members of the record that are columns of numbers, or
+ * combines kinds of number in a way that is not supported. Steps and memory are not counted, because for each record, far less is used than
+ * any limit allows.
  */
 export function evaluateNumbers(
   root: SyntaxNode,
@@ -94,7 +95,7 @@ function constantOperand(value: unknown): Operand | undefined {
   return value instanceof Float ? { kind: 'float', values: value.value } : undefined;
 }
 
-/** An operation on two numbers. If the result is NaN, which no int is, the record is evaluated on its own. */
+/** An operation on two numbers. If the result is NaN, the record is evaluated on its own. */
 type Operation = (a: number, b: number) => number;
 
 const intOperations: Partial<Record<BinaryOperator, Operation>> = {
@@ -123,7 +124,7 @@ const comparisons: Partial<Record<ComparisonOperator, Operation>> = {
   '>=': (a, b) => truthValue(a, b, a >= b),
 };
 
-/** Returns an int if a double holds it exactly, otherwise NaN; -0 becomes 0, because ints have no negative zero. */
+/** Returns a safe integer unchanged, and NaN for any other number; -0 becomes 0, because ints have no negative zero. */
 function safeInteger(value: number): number {
   return Number.isSafeInteger(value) ? value + 0 : Number.NaN;
 }

@@ -96,7 +96,7 @@ export function compileBinary(
   }
 }
 
-/** Compiles a unary operator; a minus before a number literal becomes part of the constant. */
+/** Compiles a unary operator; a minus before the literal of a float or a safe integer becomes part of the constant. */
 export function compileUnary(
   compiler: NodeCompiler,
   node: SyntaxNode & { readonly kind: 'unary' },

@@ -15,7 +15,7 @@ interface RecordUsage {
 
 /**
  * Finds what an expression reads of the record: `record.x.y`, `record['x']['y']`, `record.x.get('y')` and `get(record, 'x.y')`. If a
- * comprehension or lambda uses the name `record` for something else, the field is loaded needlessly.
+ * comprehension or lambda uses the name `record` for something else, fields are loaded needlessly.
  */
 export function findRecordUsage(root: SyntaxNode): RecordUsage {
   const paths = new Map<string, MemberPath>();
@@ -50,8 +50,8 @@ export function readPathOf(node: SyntaxNode): MemberPath | undefined {
 }
 
 /**
- * Returns the path of the record whose value a node returns; undefined if there is none, and for a call of the function `get`, because its
- * path may be longer than the part that `getPath` returns.
+ * Returns the path whose value a node returns in records that have one there; undefined if there is none, and for a call of the function
+ * `get`, because its path may be longer than the part that `getPath` returns.
  */
 export function memberPathOf(node: SyntaxNode): MemberPath | undefined {
   return node.kind === 'call' ? methodPath(node) : memberChainPath(node);
@@ -83,7 +83,7 @@ function isRecord(node: SyntaxNode | undefined): boolean {
   return node?.kind === 'name' && node.name === 'record';
 }
 
-/** Returns the path of `record.a.get('b')`, whose default value, if there is one, is a constant; undefined for other calls. */
+/** Returns the path of `record.get('a')` or `record.a.get('b')`, with a constant as default value or none; undefined for other calls. */
 function methodPath({
   callee,
   args,

@@ -18,7 +18,10 @@ const pureFunctions: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether an expression has the same result whenever it reads the same values, and changes no value that it reads. */
+/**
+ * Whether an expression is known to have the same result whenever it reads the same values, and to change no value that it reads: it names
+ * no method that changes values, and no function of the library but pure ones.
+ */
 export function isRepeatable(root: SyntaxNode): boolean {
   return everyNode(root, (node) => {
     if (node.kind === 'attribute') return !mutatingMethods.has(node.name);
@@ -43,7 +46,7 @@ export function countDatasetCalls(root: SyntaxNode): number {
   return calls;
 }
 
-/** Whether an expression is a single call of a dataset function. */
+/** Whether an expression as a whole is a call of a dataset function, whatever its arguments are. */
 export function isDatasetCall(root: SyntaxNode): boolean {
   if (root.kind !== 'call') return false;
   const { callee } = root;
@@ -52,8 +55,8 @@ export function isDatasetCall(root: SyntaxNode): boolean {
 
 /**
  * Returns the path of the only value of the record in the arguments of the only call of a dataset function. It is defined if every
- * evaluation makes this call, the value is passed unchanged, alone or in lists, and the other arguments are constants or variables;
- * otherwise undefined.
+ * evaluation that does not fail before makes this call, the value is passed unchanged, alone or in lists or tuples, and these and the other
+ * arguments contain nothing else but constants and names; otherwise undefined.
  */
 export function findCallArgumentPath(root: SyntaxNode): MemberPath | undefined {
   const call = countDatasetCalls(root) === 1 ? unconditionalDatasetCall(root) : undefined;
@@ -104,7 +107,7 @@ function unconditionalChildren(node: SyntaxNode): readonly SyntaxNode[] {
   }
 }
 
-/** Whether an expression changes no value: it neither calls a method that changes one nor uses the function `annotate`. */
+/** Whether an expression is known to change no value: it neither names a method that changes one nor uses the function `annotate`. */
 export function hasNoSideEffects(root: SyntaxNode): boolean {
   return everyNode(root, (node) =>
     node.kind === 'attribute' ? !mutatingMethods.has(node.name) : !isName(node, 'annotate'),

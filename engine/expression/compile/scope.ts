@@ -98,7 +98,7 @@ export class NameScope {
   }
 }
 
-/** The meaning of a name: a local variable, a variable of the caller, the record, a built-in function, or nothing. */
+/** The meaning of a name: a local variable, a variable of the caller, the record, a function or type of the language, or nothing. */
 export type NameResolution =
   | { readonly kind: 'slot'; readonly address: SlotAddress }
   | { readonly kind: 'variable'; readonly index: number }

@@ -6,7 +6,7 @@ import {
 } from '../values/float-text.js';
 import type { Runtime } from '../values/python-values.js';
 
-/** Formats a double that is not negative as a presentation type of `%` and of format specifications demands. */
+/** Formats a double that is not negative by a presentation type of the operator `%` or of a format specification. */
 export function floatDigits(
   runtime: Runtime,
   value: number,

@@ -117,7 +117,7 @@ function signOf(isNegative: boolean, spec: FormatSpec): string {
   return spec.sign === '-' ? '' : spec.sign;
 }
 
-/** Joins sign, digits and the text after them; a `0` before the width fills with zeros, which are grouped as well. */
+/** Joins sign, digits and the text after them, and pads them to the width; zeros filled in before the digits are grouped as well. */
 function padFormattedNumber(
   runtime: Runtime,
   spec: FormatSpec,

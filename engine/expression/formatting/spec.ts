@@ -82,7 +82,7 @@ export function padText(runtime: Runtime, spec: FormatSpec, head: string, body: 
   return fill.repeat(leftFill) + head + body + fill.repeat(padding - leftFill);
 }
 
-/** Groups the digits of an integer part, and fills it with zeros to `least` characters. */
+/** Groups the digits of an integer part, and fills it with zeros to at least `least` characters. */
 export function groupDigits(digits: string, separator: string, size: number, least = 0): string {
   let digitsLeft = digits;
   if (separator === '') return digitsLeft.padStart(least, '0');

@@ -107,7 +107,7 @@ function timeInZone(now: number, name: string): CalendarTime {
   };
 }
 
-/** Parses a text by a format of `strptime`; undefined if the text does not match or is not a date. */
+/** Parses a text by a format of `strptime`; undefined if the text does not match or is not a date. Throws for an unknown directive. */
 function parseTime(text: string, format: string): CalendarTime | undefined {
   const time = { year: 1900, month: 1, day: 1, hour: 0, minute: 0, second: 0, microsecond: 0 };
   let offset: number | undefined;

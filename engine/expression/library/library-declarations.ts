@@ -3,7 +3,7 @@ interface FunctionDeclaration {
   readonly signature: string;
   readonly text: string;
   readonly example: string;
-  /** If the host does not provide `dataset` or `genome` functions, they fail with the errors of section 8. */
+  /** If the host does not provide a `dataset` or `genome` function, it fails with the error of specification of expressions, section 8. */
   readonly kind?: 'dataset' | 'genome';
 }
 

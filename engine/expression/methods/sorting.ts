@@ -41,8 +41,8 @@ function sortBy<T>(
 }
 
 /**
- * Lists with fewer items are sorted by `sortShortList`. For longer lists, the JavaScript engine's sort makes the comparisons in the same
- * order as CPython, because both use the same algorithm.
+ * Lists with fewer items are sorted by `sortShortList`, longer ones by the JavaScript engine's sort, which is a Timsort like that of
+ * CPython.
  */
 const maxShortListLength = 64;
 

@@ -16,7 +16,7 @@ const hanNumerals = new Set(
   '㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹夀幺廾廿弌弍弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零',
 );
 
-/** Returns the case-folded text: texts that differ only in letter case have the same case-folded text. */
+/** Returns the case-folded text, like Python's `str.casefold`. */
 function caseFold(text: string): string {
   if (asciiPattern.test(text)) return text.toLowerCase();
   let foldedText = '';

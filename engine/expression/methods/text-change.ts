@@ -55,7 +55,7 @@ function replace(
   return parts.join(replacement);
 }
 
-/** Returns the result of `replace('', x, count)`: `x` is inserted before each character and at the end, at most `count` times. */
+/** Evaluates `replace('', x, most)`: inserts `x` before each character and at the end, at most `most` times unless that is negative. */
 function insertBetweenCharacters(
   runtime: Runtime,
   text: string,

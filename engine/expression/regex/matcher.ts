@@ -12,8 +12,8 @@ export type MatchSlots = readonly number[];
 /**
  * Matches a program against a text by backtracking that never visits a pair of instruction and position twice: a pair that has failed fails
  * again, because the rest of the match depends only on the pair. Therefore, a search takes time at most in proportion to the product of the
- * lengths of program and text; a look-around is a separate search at each position. The first alternative wins, as in Python. Every eight
- * visits count as a step.
+ * lengths of program and text; a look-around is a separate search each time. The first alternative wins, as in Python. Eight visits are
+ * charged as one step.
  * In loops whose passes may match nothing, the rest also depends on which of the enclosing passes have matched nothing so far. A pass
  * begins no earlier than the enclosing one, so these are the innermost passes; their number, with the pair, forms a state.
  */

@@ -20,7 +20,7 @@ export type RegexNode =
       readonly isNegative: boolean;
     };
 
-/** An assertion about a position; `last-line-end` is the end of the text, or the line feed at its end. */
+/** An assertion about a position; `last-line-end` is the end of the text, or the position before a line feed at its end. */
 export type Assertion =
   | 'text-start'
   | 'text-end'

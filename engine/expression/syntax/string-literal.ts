@@ -89,7 +89,7 @@ export function decodeEscapes(
 
 const hexDigits: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
-/** Decodes `\x41`, `\u0041`, `\U00000041`, `\101` and `\N{…}`; returns the text and the length of the escape. */
+/** Decodes `\x41`, `\u0041`, `\U00000041`, `\101` and `\N{…}`; returns the text and the length of the escape, or the backslash and 1. */
 function numericEscape(
   source: SourceText,
   text: string,

@@ -4,7 +4,7 @@ let lastPlainText = '';
 let lastCodePoints: readonly string[] = [];
 let lastSplitText = '';
 
-/** Whether all characters of a text are single code units, so that JavaScript's positions equal Python's. */
+/** Whether a text has no surrogates, so that JavaScript's positions equal Python's. */
 export function hasNoSurrogates(text: string): boolean {
   if (text.length > maxUncachedLength) {
     if (text === lastPlainText) return true;

@@ -26,14 +26,14 @@ type ExceptionName =
   | 'ZeroDivisionError';
 
 /**
- * An error in an expression; it concerns one field of one record. `message` says what happened; for an exception of Python, it is
- * `str(exception)` of CPython 3.11 (specification of expressions, section 6).
+ * An error in an expression. `message` says what happened; for an exception of Python other than a syntax error, it is `str(exception)` of
+ * CPython 3.11 (specification of expressions, section 6).
  */
 export class ExpressionError extends Error {
   readonly exception: ExceptionName;
   /** The position of the innermost part of the expression that failed; undefined if it is not known. */
   position: SyntaxPosition | undefined;
-  /** The text for users, which `errorText` composes of the message, the position and the suggestions. */
+  /** The text for users: the message, until `Expression.locateError` sets the text that `errorText` returns. */
   text: string;
   readonly #suggest: () => readonly string[];
 

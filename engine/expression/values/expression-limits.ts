@@ -39,8 +39,8 @@ export function limitExceededError(what: string): ExpressionError {
 
 /**
  * The steps, time and memory that an evaluation has used. Code without loops and calls is charged once, when it is entered; each pass of a
- * loop and each call is charged again. Therefore, nothing is counted when a node runs. Memory is an estimate that only grows, except if a
- * loop is known to keep nothing of a pass.
+ * loop and each call is charged again. Therefore, a node itself charges nothing but the size of what it handles. Memory is an estimate that
+ * only grows, except if a loop is known to keep nothing of a pass.
  */
 export class Budget {
   readonly limits: ExpressionLimits;

@@ -39,8 +39,9 @@ export function fixedPointText(value: number, places: number): string {
 }
 
 /**
- * Whether `toFixed` rounds a value as Python does. They differ only exactly halfway between two results. The double then has `places` + 1
- * binary digits after the point, so that its multiple by 2^(places + 1) is odd.
+ * Whether `toFixed` is known to round a value that is not negative as Python does. Within the range of `toFixed`, they differ only exactly
+ * halfway between two results. The double then has `places` + 1 binary digits after the point, so that its multiple by 2^(places + 1) is
+ * odd.
  */
 export function isEasilyFixed(value: number, places: number): boolean {
   return places <= 100 && Math.abs(value) < 1e21 && (value * 2 ** (places + 1)) % 2 !== 1;

@@ -37,7 +37,7 @@ export function toIndex(value: PyValue): PyInt {
   return int;
 }
 
-/** Returns an int argument as a safe integer; a larger one is an OverflowError. */
+/** Returns an int argument as a number; an int that is not a safe integer is an OverflowError. */
 export function toSize(value: PyValue): number {
   const int = toIndex(value);
   if (typeof int === 'bigint') throw overflowError('Python int too large to convert to C ssize_t');

@@ -51,7 +51,6 @@ function sortedItems(runtime: Runtime, items: readonly PyValue[]): PyValue[] {
       isOrdered(runtime, '<', a, b) ? -1 : isOrdered(runtime, '<', b, a) ? 1 : 0,
     );
   } catch (error) {
-    // Python cannot order these members, so they stay in the order of insertion.
     if (error instanceof ExpressionError && error.exception === 'TypeError') return items.slice();
     throw error;
   }

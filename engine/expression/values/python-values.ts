@@ -47,7 +47,7 @@ export class PyTuple {
   }
 }
 
-/** A key of a Map. Two keys are the same exactly if their values are equal in Python; see `mapKey`. */
+/** A key in the Map of a dict or set. Two keys are the same exactly if their values are equal in Python; see `mapKey`. */
 export type MapKey = null | number | bigint | string | object;
 
 /**
@@ -259,8 +259,8 @@ export interface ExpressionHost {
 /** Collects the calls of dataset functions that evaluations are about to make, so that they are answered together. */
 export interface CallPrefetcher {
   /**
-   * The host for evaluations whose results are discarded: a dataset function returns the answer if it is known; otherwise it notes the call
-   * and returns an empty value.
+   * The host for evaluations ahead: a dataset function returns the answer if it is known; otherwise it returns an empty value, and the call
+   * is noted if it can be answered together with others.
    */
   readonly host: ExpressionHost;
   /**
@@ -269,8 +269,8 @@ export interface CallPrefetcher {
    */
   readonly missed: number;
   /**
-   * Returns the call for which a function returned this empty value, if that was the last call noted; otherwise undefined. If the result of
-   * an evaluation is just the value of a call, it is known as soon as the call is answered.
+   * Returns the noted call for which a function has returned this empty value, if this was the last empty value and is an empty list;
+   * otherwise undefined. If the result of an evaluation is just the value of a call, it is known as soon as the call is answered.
    */
   missedCall(value: PyValue): PendingCall | undefined;
   /** Answers the noted calls, together as far as possible; returns false if there were none. */
@@ -298,14 +298,14 @@ export interface TemplateCallAnswers {
   call(at: number): PendingCall;
 }
 
-/** A call that was noted instead of answered. */
+/** A call that was noted instead of answered, or that was answered together with others of its template. */
 export interface PendingCall {
   /**
-   * Returns the value of the call. Undefined if the answer is not known yet, or has more than `maxPendingValueLength` characters: the
+   * Returns the value of the call. Undefined if the answer is not known, or has more than `maxPendingValueLength` characters: the
    * evaluation then has to execute the call.
    */
   value(runtime: Runtime): PyValue | undefined;
-  /** Stores the answer, so that a later evaluation that executes the call gets it; needed if `value` is not used. */
+  /** Stores the answer, if it is known, for a later evaluation that executes the call; needed if `value` is not used. */
   keep(): void;
 }
 

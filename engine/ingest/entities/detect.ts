@@ -109,7 +109,10 @@ function countGeneNames(
   return isGene ? names : null;
 }
 
-/** Whether a value stands for a gene without an approved symbol (names of clones and loci) or for no gene. Such values are not counted. */
+/**
+ * Returns whether a value names a clone, a locus, a micro-RNA or an Ensembl gene, or no gene. Such values are not counted, because fields
+ * of gene symbols contain them as well.
+ */
 function isPlaceholder(value: string): boolean {
   return /^(?:[A-Z]{1,2}\d{5,6}\.\d+|[A-Za-z0-9]+-\d+[A-Z]+\d+(?:\.\d+)?|LOC\d+|hsa-mir-\S+|ENSG\d{11}|unknown|none|n\/?a|\.|-)$/i.test(
     value,

@@ -10,7 +10,7 @@ export interface GeneTable {
   symbol(text: string): string | undefined;
   /** Returns the approved symbol for a symbol, previous symbol or alias in any letter case; undefined if there is no such gene. */
   resolve(text: string): string | undefined;
-  /** The previous symbols and aliases of an approved symbol. */
+  /** Returns the previous symbols and aliases of an approved symbol; none for any other text. */
   synonyms(symbol: string): readonly string[];
   readonly count: number;
 }
@@ -28,9 +28,7 @@ export function loadHumanGenes(): Promise<GeneTable> {
   return loadedGenes;
 }
 
-/**
- * Returns the gene table for a query that names entities or asks for an explanation; undefined for any other query, which does not need it.
- */
+/** Returns the gene table for a query with a value of `entities` or `explain`; undefined for any other query, which does not need it. */
 export async function loadGenesForQuery(query: unknown): Promise<GeneTable | undefined> {
   const { entities, explain } = (query ?? {}) as { readonly entities?: unknown; readonly explain?: unknown }; // prettier-ignore
   const isAsked = [entities, explain].some((each) => each !== undefined && each !== null && each !== ''); // prettier-ignore

@@ -9,7 +9,7 @@ import type { Unsupported } from '../unsupported.js';
 import type { RunOptions } from './run-options.js';
 import type { CountsByNode, RecordInspector } from './record-inspector.js';
 
-/** The part of a request that selects records, without the projection. */
+/** The part of a request that determines the matching records, their order, the page and the facets. */
 export type Selection = Pick<
   QueryRequest,
   'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
@@ -25,11 +25,11 @@ export interface SelectedRows {
   /** One JSON text per facet, in the order of the request; null if no facets were requested, or if a `facets` step finds them. */
   readonly facets: readonly string[] | null;
   /**
-   * The cursor position after the last row of the page, if the selection has a cursor; absent if the row itself determines it, and on an
-   * empty page.
+   * The cursor position after the last row of the page. It may be absent if the selection has no cursor, if the row itself determines the
+   * position, and on an empty page.
    */
   readonly position?: Position | undefined;
-  /** The records of the page in the layout of the selection; absent unless the executor returned them with the rows. */
+  /** The records of the page in the layout of the selection, if the executor returned them with the rows. */
   readonly records?: PageRecords | undefined;
   /** How the segments were read; absent if the executor does not report it. */
   readonly access?: SegmentAccess | undefined;
@@ -37,22 +37,22 @@ export interface SelectedRows {
 
 /** The numbers of segments, by what determined their matching rows. */
 export interface SegmentAccess {
-  /** Segments whose rows all sort after those of the page, by the bounds of the sort key in the log. */
+  /** Segments that were skipped, because by the bounds of the first sort key in the log none of their rows can be on the page. */
   readonly bounds: number;
-  /** Segments without a match, by a Bloom filter. */
+  /** Segments without a match, by the Bloom filters or null counts of their row groups. */
   readonly filters: number;
-  /** Segments of which few pages, or the rows of few pages, were evaluated, by the bounds of the pages. */
+  /** Segments of which few pages, or the rows of few pages, were evaluated, by the statistics of the pages. */
   readonly pages: number;
-  /** Segments of which those pages were evaluated in which a search of their bytes had found something. */
+  /** Segments of which those pages were evaluated that their statistics and a search of their bytes had not excluded. */
   readonly searches: number;
-  /** Segments in which the hash table of a column in memory found the values. */
+  /** Segments that were evaluated as a whole, with a hash table of a column that was in memory. */
   readonly hashes: number;
-  /** Segments of which whole columns were evaluated. */
+  /** All other segments that were evaluated as a whole. */
   readonly columns: number;
 }
 
 /**
- * The matching rows of one segment: all, if none is deleted, or a list of row numbers. The list ascends, unless a `sort` step has sorted
+ * Matching rows of one segment: all, only if none is deleted, or a list of row numbers. The list ascends, unless a `sort` step has sorted
  * rows whose row ids do not ascend.
  */
 export interface SegmentRows {
@@ -60,13 +60,12 @@ export interface SegmentRows {
   readonly rows: 'all' | Int32Array;
 }
 
-/** A batch of matching records: rows of one segment in insertion order, or rows in the order of the answer. */
+/** A batch of matching records: rows of one segment, or rows of any segments in the order of the answer. */
 export type RowBatch = SegmentRows | { readonly refs: readonly RowRef[] };
 
 /**
- * Carries out steps of plans that find records. The executors (the log, the text index, columns in memory, SQL) are independent of each
- * other, and give the same answers to everything that several support. Errors are `AppError`s: `canceled`, `budget`, `damaged`, and
- * `invalid` for a pattern.
+ * Carries out steps of plans that find records. All executors (the log, the text index, columns in memory, SQL) that support a selection
+ * give the same answer. Errors are `AppError`s: `canceled`, `budget`, `damaged`, and `invalid` for a pattern.
  */
 export interface Executor {
   /**
@@ -81,15 +80,15 @@ export interface Executor {
     options: RunOptions,
   ): Promise<ConditionWeights | Unsupported>;
   /**
-   * Returns the total, the page's rows and the facets. `selection.scores` must be empty or have their weights, unless the executor weighs
-   * itself.
+   * Returns the total, the page's rows and the facets. The conditions in `selection.scores` that `conditionsToWeigh` returns must have
+   * weights, unless the executor is the text index, which weighs them itself.
    */
   select(
     snapshot: Snapshot,
     selection: Selection,
     options: RunOptions,
   ): Promise<SelectedRows | Unsupported>;
-  /** Yields the rows of a page of any size in batches; `facets` and `cursor` are ignored. Absent for executors that plans do not ask. */
+  /** Returns the rows of a page of any size in batches; `facets` and `cursor` are ignored. Absent for executors that plans do not ask. */
   find?(
     snapshot: Snapshot,
     selection: Selection,

@@ -22,7 +22,7 @@ export interface RecordInspector {
    * none for a text of more than 64 characters.
    */
   similarStrings(field: FieldRef, text: string): Promise<readonly string[]>;
-  /** Returns the most frequent values of a string field among the first 1,000 records that satisfy `scope`; none for a list. */
+  /** Returns the most frequent values of a string field among at most 1,000 records that satisfy `scope`; none for a list. */
   frequentStrings(field: FieldRef, scope: Predicate): Promise<readonly string[]>;
 }
 
@@ -30,7 +30,7 @@ export interface RecordInspector {
 export interface NodeCounts {
   /** Number of records that satisfy the node. */
   readonly matches: number;
-  /** Number of records that satisfy the node and all nodes before it in the ANDs that contain it. */
+  /** Number of records that satisfy the node and all nodes before it in the ANDs and negations that contain it. */
   readonly left: number;
 }
 

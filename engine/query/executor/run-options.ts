@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.js';
 
 /** Limits of a step of a query. */
 export interface RunOptions {
-  /** Aborted when the client leaves. */
+  /** When it aborts, as it does when the client leaves, the step fails with `canceled`. */
   readonly signal?: AbortSignal | undefined;
   /** The time limit in milliseconds; if absent, the budget `queryMs` applies. */
   readonly timeoutMs?: number | undefined;
@@ -13,7 +13,7 @@ export interface RunOptions {
    * once.
    */
   readonly isHeavy?: boolean | undefined;
-  /** True if no client waits for the result. The threads of the columns then work on the query only while they are idle. */
+  /** True if no client waits for the result. The threads of the columns in memory then work on the query only while they are idle. */
   readonly isIdle?: boolean | undefined;
 }
 

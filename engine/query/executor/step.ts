@@ -17,7 +17,7 @@ export type StepKind = 'select' | 'find' | 'sort' | 'weigh' | 'facets' | 'read';
 export interface PlanStep {
   readonly step: StepKind;
   readonly executor: StepExecutor;
-  /** Names of the fields whose columns the step reads, sorted. */
+  /** Names of the fields of the request whose columns the step reads; of a `read` step, of the columns that it returns. */
   readonly columns: readonly string[];
   /** Estimated time in milliseconds on an idle machine. */
   readonly cost: number;

@@ -14,8 +14,8 @@ export interface EmptinessCauses {
 }
 
 /**
- * Finds why a node matches no record. In an AND, the causes are its nodes that match none or, if each matches some, the AND itself; in an
- * OR, they are all of its nodes.
+ * Finds why a node matches no record. The causes of an AND are those of its nodes that match none or, if each of them matches some, the
+ * AND itself; the causes of an OR are those of its nodes; a condition or a negation is its own cause.
  */
 export function findEmptinessCauses(
   node: ExplainNode,

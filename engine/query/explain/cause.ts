@@ -10,7 +10,7 @@ export interface Cause {
   readonly condition: string;
   readonly cause: string;
   readonly hint: string;
-  /** A condition that matches records, in the syntax of the request. */
+  /** The corrected condition, or several separated by commas, in the syntax of the request. */
   readonly instead?: string;
   /**
    * Number of records that satisfy the correction alone (`matches`), and together with the rest of the request (`left`). In the cause
@@ -37,8 +37,8 @@ export function recordCountText(count: number): string {
 }
 
 /**
- * Returns why a condition that matches no record is impossible for its field: the field is unknown, has no values, has a value in every
- * record, or has a type that cannot satisfy the condition. Empty if none of these applies.
+ * Returns why a condition that matches no record cannot match any: its field is unknown, its fields have no values, the field that must be
+ * missing has a value in every record, or the condition was parsed as `none`. Empty if none of these applies.
  */
 export function causeOfImpossibleCondition(
   leaf: ExplainLeaf,
@@ -68,7 +68,10 @@ export function causeOfImpossibleCondition(
   return [];
 }
 
-/** Returns true if one name contains the other, or if they differ, ignoring punctuation, in one stretch of at most two letters. */
+/**
+ * Returns true if one name contains the other, or if they differ, ignoring all but letters and digits, in one stretch of at most two
+ * characters.
+ */
 function isSimilarName(name: string, wanted: string): boolean {
   if (name.includes(wanted) || wanted.includes(name)) return true;
   const lettersOnly = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');

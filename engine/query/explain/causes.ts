@@ -48,8 +48,8 @@ export async function findCausesOfNoMatch(
   try {
     await searchCauses(scope, explaining, findEmptinessCauses(explaining.root, counts), causes);
   } catch (error) {
-    // The query itself has been answered, so an error that ends the search for causes, such as an exceeded time limit, only becomes a
-    // cause.
+    // The query itself has been answered, so an `AppError` of the search for causes, such as an exceeded time limit, only becomes a cause,
+    // unless the client has left.
     if (!(error instanceof AppError) || error.code === 'canceled') throw error;
     causes.push({ path: '', condition: '', cause: 'not_known', hint: `The search for causes ended early: ${error.message}` }); // prettier-ignore
   }
@@ -132,7 +132,7 @@ function isSuperseding(one: ConfirmedGuess, other: ConfirmedGuess, isEarlier: bo
   return impliedCauses[one.guess.cause]?.includes(cause) === true;
 }
 
-/** Returns the cause of a guess that the records confirm. */
+/** Returns a confirmed guess as a cause; `matches` is the number of records that its hint names. */
 async function findCauseOfGuess(
   scope: CauseScope,
   guess: ConditionGuess,
@@ -149,7 +149,10 @@ async function findCauseOfGuess(
   };
 }
 
-/** Returns the cause of a condition on a position in a genome build that no record has; undefined for other conditions. */
+/**
+ * Returns the cause of an entity condition that names genome builds if the records have only other builds; undefined if this is not the
+ * case, or if no record has a build.
+ */
 async function findCauseOfOtherBuild(
   scope: CauseScope,
   leaf: ExplainLeaf,
@@ -180,7 +183,10 @@ function genomeBuildsIn(predicate: Predicate): readonly string[] {
   });
 }
 
-/** Returns the causes of a condition without a confirmed guess: the nearest stored values, similar ones, or that there are none. */
+/**
+ * Returns the causes of a condition without a confirmed guess: the nearest stored values, the range of the stored values, similar strings,
+ * or that there are none.
+ */
 async function findNearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<readonly Cause[]> {
   const around = await findValuesAround(scope, leaf.predicate, all);
   if (around)
@@ -208,7 +214,10 @@ async function findNearestCauses(scope: CauseScope, leaf: ExplainLeaf): Promise<
   return [values.length === 0 ? cause : { ...cause, values }];
 }
 
-/** Returns the stored values next to those that a condition on a number or date asks for, among the records that satisfy `among`. */
+/**
+ * Returns the stored values next to those that a condition on a number or date asks for, among the records that satisfy `among`; undefined
+ * for other conditions, and if no record stores the field.
+ */
 async function findValuesAround(
   { inspector }: CauseScope,
   predicate: Predicate,
@@ -218,7 +227,10 @@ async function findValuesAround(
   return interval && inspector.valuesAround(interval, among);
 }
 
-/** Returns the interval that a condition on a number or date asks for. Of alternatives and of listed values, only the first counts. */
+/**
+ * Returns the interval that a condition on a number or date asks for; undefined for other conditions. Of alternatives and of listed values,
+ * only the first counts.
+ */
 function intervalOf(predicate: Predicate): Interval | undefined {
   const first = alternativesOf(predicate)[0]!;
   const [field] = fieldsRead(first);

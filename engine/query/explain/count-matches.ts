@@ -19,7 +19,10 @@ interface CountRequest {
 
 /** The counts that a `CountRequest` asks for. */
 export interface MatchCounts {
-  /** For each guess, the number of records that satisfy the corrected conditions, and of those that then satisfy the whole request. */
+  /**
+   * For each guess, the number of records that satisfy all of its corrected conditions (`matches`), and of those that satisfy the whole
+   * request after the corrections (`left`).
+   */
   readonly guesses: readonly { readonly matches: number; readonly left: number }[];
   /** For each condition of `empty`, the number of records that have a value in any of its fields. */
   readonly present: ReadonlyMap<ExplainLeaf, number>;
@@ -29,7 +32,7 @@ export interface MatchCounts {
 /** An AND that matches no record although each of its nodes matches some. */
 export interface ClashingGroup {
   readonly group: ExplainGroup;
-  /** Pairs of nodes that no record satisfies together. */
+  /** The pairs of the first `maxPairedNodes` nodes that no record satisfies together. */
   readonly apart: readonly (readonly [ExplainNode, ExplainNode])[];
   /** For each of the first `maxPairedNodes` nodes, the number of records that the request would match without it. */
   readonly without: ReadonlyMap<ExplainNode, number>;
@@ -38,7 +41,7 @@ export interface ClashingGroup {
 /** The maximum number of nodes of an AND that are compared in pairs; the number of pairs grows with the square. */
 const maxPairedNodes = 30;
 
-/** Counts everything that a `CountRequest` asks for in one pass over the records. */
+/** Counts everything that a `CountRequest` asks for with one call of the inspector. */
 export async function countMatches(
   inspector: RecordInspector,
   root: ExplainGroup,

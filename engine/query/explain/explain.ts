@@ -36,7 +36,7 @@ interface NodeView extends NodeCounts {
   readonly nodes?: readonly NodeView[];
 }
 
-/** The segments that may contain a match, according to the statistics of the log. */
+/** The numbers of segments that may contain a match (`touched`) and that cannot (`skipped`), according to the statistics of the log. */
 interface SegmentCounts {
   readonly total: number;
   readonly touched: number;
@@ -50,7 +50,8 @@ interface SegmentCounts {
 }
 
 /**
- * Returns the `explain` member of a query's answer as JSON text: matches of every condition, causes if the answer is empty, segments, plan.
+ * Returns the `explain` member of a query's answer as JSON text: the matches of every condition, hints, causes if no record matches, the
+ * segments, the plan and the times of its steps.
  */
 export async function explanationJson(
   scope: ExplainScope,

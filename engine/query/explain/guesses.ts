@@ -63,7 +63,7 @@ export function guessesAtLeaf(
   return guesses;
 }
 
-/** Returns possible mistakes that concern several conditions: positions that count from 0, and swapped ends of a range. */
+/** Returns possible mistakes that concern several conditions: positions counted from another number, and swapped ends of a range. */
 export function guessesAcrossLeaves(
   root: ExplainGroup,
   context: ExplainContext,
@@ -118,7 +118,10 @@ const buildNamingSchemes: readonly (readonly string[])[] = [
   ['37', '38'],
 ];
 
-/** Returns the text with the name of another build of the same naming scheme: the one `step` places further in the list. */
+/**
+ * Returns the text with its genome build replaced by another one of the same naming scheme: the one `step` places further in the list,
+ * which is cyclic. Undefined if the text does not begin with a build, or if the scheme has no such other build.
+ */
 function otherBuildName(text: string, step: 1 | 2): string | undefined {
   for (const names of buildNamingSchemes) {
     const at = names.findIndex((name) => text.toLowerCase().startsWith(name.toLowerCase()));
@@ -144,7 +147,7 @@ const buildByAlias: ReadonlyMap<string, string> = new Map([
 const withChrPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?chr(?=[0-9XYMU])(.+)$/isu;
 const withoutChrPattern = /^((?:GRCh3[78]|T2T-CHM13)-)?(\d{1,2}|X|Y|MT?)([-:_].*)?$/isu;
 
-/** Returns a value such as `chr12`, `chr12:5-7` or `chr12-5-A-T` without `chr`. */
+/** Returns a value such as `chr12`, `chr12:5-7` or `chr12-5-A-T` without `chr`; undefined for other texts. */
 function withoutChr(text: string): string | undefined {
   const match = withChrPattern.exec(text);
   return match ? `${match[1] ?? ''}${match[2]!}` : undefined;

@@ -14,7 +14,7 @@ import {
 import { atomText } from '../request/query-nodes.js';
 import { splitKey } from '../request/actions.js';
 
-/** Conditions on one list of objects that different elements may satisfy, and the condition that one element must satisfy alone. */
+/** Conditions on one list of objects that different elements may satisfy, and the condition that a single element satisfies all of them. */
 export interface Hint {
   readonly paths: readonly string[];
   readonly hint: string;
@@ -38,7 +38,7 @@ interface ListElementConditions {
 /** The maximum number of hints that are counted. */
 const maxHints = 10;
 
-/** Returns the hints about a request. One statement counts all of them. */
+/** Returns the hints about a request, at most `maxHints`. */
 export async function findHints(
   root: ExplainGroup,
   index: FieldIndex,

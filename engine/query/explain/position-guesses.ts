@@ -15,8 +15,8 @@ const positionNamePattern = /(^|[._ ])(start|stop|end|pos|position)$/i;
 const startNamePattern = /(^|[._ ])(start|pos|position)$/i;
 
 /**
- * Returns guesses that shift by one either the start positions or all positions in the filters of a request, because the request may count
- * from 0 and the records from 1, or the reverse.
+ * Returns guesses that shift by one either the start positions or all positions in the filters among `leaves`, because the request may
+ * count from 0 and the records from 1, or the reverse. Positions are whole numbers of fields whose name ends with a word for a position.
  */
 export function shiftPositions(
   leaves: readonly ExplainLeaf[],
@@ -62,7 +62,10 @@ function addNumber(by: bigint): Rewording {
 const positionPattern =
   /^((?:(?:GRCh3[78]|T2T-CHM13)[-:])?[^-:]+[-:])(\d{1,15})(?:(-)(\d{1,15}))?((?:-[^-\d][^-]*)*)$/i;
 
-/** Shifts the start, and with `isBoth` the stop, of a region or variant: `GRCH37-13-32890598-32890599-C` or `13:32890598`. */
+/**
+ * Shifts the start, and with `isBoth` also the stop, of a region or variant such as `GRCH37-13-32890598-32890599-C` or `13:32890598`.
+ * Returns undefined for other texts, and with `isBoth` if there is no stop.
+ */
 export function shiftedText(text: string, by: bigint, isBoth: boolean): string | undefined {
   const match = positionPattern.exec(text);
   if (!match) return undefined;
@@ -71,7 +74,10 @@ export function shiftedText(text: string, by: bigint, isBoth: boolean): string |
   return `${before!}${BigInt(start!) + by}-${BigInt(stop!) + (isBoth ? by : 0n)}${after}`;
 }
 
-/** Returns guesses that exchange the bounds of a range whose lower bound exceeds its upper bound, such as `gte` 5 and `lte` 3. */
+/**
+ * Returns guesses that exchange the values of two filters, joined by AND, of which one is a lower bound and the other a smaller upper bound
+ * of the same field, such as `gte` 5 and `lte` 3. Negated groups are left out.
+ */
 export function swapBounds(
   group: ExplainGroup,
   context: ExplainContext,
@@ -87,7 +93,7 @@ export function swapBounds(
   ];
 }
 
-/** Returns true for a lower and an upper bound of one field between which no value lies. */
+/** Returns true if the first condition has only a lower bound, and the second only an upper bound of the same field that is smaller. */
 function areBoundsCrossed(one: Predicate, other: Predicate): boolean {
   const [low, high] = [requirementOf(one).ends, requirementOf(other).ends];
   if (!low?.low || low.high || !high?.high || high.low) return false;

@@ -12,7 +12,7 @@ import type { ValueAtom } from '../request/query-string-grammar.js';
 
 /** A condition with other values. */
 export interface RewordedCondition {
-  /** The condition in the syntax of the request; null if that syntax cannot express it. */
+  /** The condition in the syntax of the request; null if that syntax cannot express it, or if it is too long to show. */
   readonly text: string | null;
   readonly predicate: Predicate;
 }
@@ -24,7 +24,10 @@ export interface ConditionGuess {
   readonly cause: string;
   /** The corrected predicates of conditions of the request. */
   readonly changes: ReadonlyMap<ExplainLeaf, Predicate>;
-  /** The corrected condition in the syntax of the request; null if that syntax cannot express it. */
+  /**
+   * The corrected condition, or several separated by commas, in the syntax of the request; null if that syntax cannot express it, or if it
+   * is too long to show.
+   */
   readonly instead: string | null;
   /** The mistake as a sentence without its full stop. */
   readonly because: string;
@@ -35,10 +38,13 @@ export interface ConditionGuess {
 /** Changes one value of a condition; returns undefined if the change does not apply to the value. */
 export type Rewording = (text: string) => string | undefined;
 
-/** The maximum length of a list of values in which values are changed. */
+/** Maximum number of members of a list or object in which values are changed. */
 const maxRewordedValues = 200;
 
-/** Returns the condition with changed values; undefined if no value changes or the result is not a valid condition. */
+/**
+ * Returns the condition with changed values; undefined if no value changes, if the result is invalid or nothing can satisfy it, or if the
+ * source of the condition cannot be parsed again.
+ */
 export function rewordLeaf(
   { source }: ExplainLeaf,
   context: ExplainContext,
@@ -55,7 +61,10 @@ export function rewordLeaf(
     : reparseSource({ ...source, value } as ExplainSource, context);
 }
 
-/** Parses a filter or a pair of entity type and value again; returns undefined if it is not valid, and for other sources. */
+/**
+ * Parses a filter or a pair of entity type and value again; returns undefined if it is invalid or nothing can satisfy it, and for other
+ * sources.
+ */
 export function reparseSource(
   source: ExplainSource,
   context: ExplainContext,
@@ -82,7 +91,7 @@ function untruncatedJson(pair: readonly unknown[]): string | null {
   return truncatedJson(pair) === text ? text : null;
 }
 
-/** Parses a term, phrase or range of a query string again; returns undefined if it is not valid. */
+/** Parses a term, phrase or range of a query string again; returns undefined if it is invalid or nothing can satisfy it. */
 export function reparseAtom(
   atom: ValueAtom,
   { index }: ExplainContext,

@@ -58,7 +58,7 @@ export class AdmissionCache {
     return entry.value;
   }
 
-  /** Returns how many of the latest queries asked for the key, including the running one. */
+  /** Returns how many of the latest queries asked for the key, at most `maxCountedUses`; the running one counts if it has asked. */
   uses(key: string): number {
     return this.#entries.get(key)?.uses ?? 0;
   }
@@ -96,8 +96,9 @@ export class AdmissionCache {
   }
 
   /**
-   * Adds or replaces a value of `bytes` bytes. If a value that it would displace is used at least as much, the key is left without a value.
-   * A value that needs the value of another key, `base`, is not added without that value.
+   * Adds or replaces a value of `bytes` bytes. A value that is too large for the window, or replaces one in the main part, is not kept if a
+   * value that it would displace is used at least as much. A value that needs the value of another key, `base`, is not added without that
+   * value.
    */
   set(key: string, value: unknown, bytes: number, base?: string): void {
     const entry = this.#entry(key);

@@ -24,9 +24,9 @@ interface RecordsRequest {
 
 /**
  * Returns the records of a page of results, through the cache. A scattered record needs one Parquet page of each leaf, hundreds of
- * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records, and a Parquet page only when
- * several queries have asked for it. The values of scattered records come from columns in memory, or are decoded from their pages one by
- * one.
+ * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records in the format `texts`, and a
+ * decoded page only if an earlier query has asked for it. The values of scattered records come from columns in memory, or are decoded from
+ * their pages one by one, unless many rows of a page are requested.
  */
 export function cachedRecords(
   cache: AdmissionCache,

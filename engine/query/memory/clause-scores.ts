@@ -10,7 +10,7 @@ export interface LeafHits {
   readonly scores: Float64Array;
   /** The greatest score of the texts. */
   readonly most: number;
-  /** For each row, the number of its text plus one; undefined if row i has text i. */
+  /** For each row, the number of its text plus one, or 0 if it has no text; undefined if row i has text i. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
   /** True if every score is 1 and has to be multiplied by the weight of the condition. */
   readonly isUnweighted: boolean;
@@ -41,7 +41,7 @@ export function maxScore(
 
 /**
  * Returns the score of a row from the scores of its conditions, which `scoreOf` returns; they are 0 for conditions that the row does not
- * satisfy. The result grows with each of these scores: the operations and their rounding are those of `scoresByRow`.
+ * satisfy. The result never decreases when one of these scores grows. The operations and their rounding are those of `scoresByRow`.
  */
 function clausesScore(
   clauses: readonly RankedClause[],
@@ -64,8 +64,8 @@ function clausesScore(
 }
 
 /**
- * Returns the matching rows whose score may be high enough for the requested page: a few thousand of the 450,000 rows of a frequent term.
- * Undefined if every matching row has to be scored, or if few rows match.
+ * Returns the matching rows whose score may be high enough for the requested page, for example a few thousand of the 450,000 rows of a
+ * frequent term. Undefined if every matching row has to be scored, or if few rows match.
  */
 export function competitiveRows(
   matching: SelectionVector,

@@ -8,9 +8,9 @@ import type { RowGroup } from '../../store/segment-file.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /**
- * Returns the value of a leaf in one row as a Parquet page of that row alone. The value comes from the leaf's column in memory; `row` is
- * the number in the row group. Undefined if the leaf stores another type, or if the column does not determine the levels of the row: if it
- * is a list, or if the row has no value and an object that contains the leaf may be missing.
+ * Returns the value of a leaf in one row as a `LeafPage` of that row alone. The value comes from the leaf's column in memory; `row` is the
+ * number in the row group. Undefined if the leaf stores another type, or if the column does not determine the levels of the row: if it has
+ * offsets, or if the row has no value and the leaf is in a list or in an object that may be missing.
  */
 export function rowOfColumn(
   { offsets, present, values }: MemoryColumn,
@@ -51,7 +51,9 @@ function isParentPresent(
   );
 }
 
-/** Returns value `i` of a column as a single value. */
+/**
+ * Returns value `i` of a column as the values of a leaf that holds this value alone, in the physical type in which Parquet stores `type`.
+ */
 function valueAt(values: ColumnValues, i: number, type: ScalarType): LeafValues {
   switch (values.kind) {
     case 'numbers':

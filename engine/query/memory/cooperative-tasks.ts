@@ -50,7 +50,7 @@ function mayRunIdle({ shared, index }: IdleTaskState): boolean {
 /** How long a thread waits before it asks again whether it may carry out idle tasks, in milliseconds. */
 const idleWaitMs = 2;
 
-/** How long a task runs before other tasks and messages are served, in milliseconds. */
+/** The time in milliseconds after which a task is interrupted, where it next yields, so that other tasks and messages are served. */
 const timeSliceMs = 4;
 
 /** Runs tasks round-robin in time slices, so that a long one does not delay short ones. */

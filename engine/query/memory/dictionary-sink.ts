@@ -13,7 +13,7 @@ const minMeanOccurrences = 16;
  * the dataset's dictionary).
  */
 export class DictionarySink implements ValueSink {
-  /** The collected indices. They are copied to a narrower array at the end, when the greatest index is known. */
+  /** The collected indices. They are copied to the narrowest possible array at the end, when the greatest index is known. */
   readonly #indices: Int32Array;
   readonly #capacity: number;
   readonly #dictionary: GrowingDictionary;
@@ -53,7 +53,6 @@ export class DictionarySink implements ValueSink {
     return true;
   }
 
-  /** Makes room for `count` new entries of the dictionary. */
   #makeRoom(count: number): void {
     const entryCount = this.#dictionary.strings.length + count;
     if (entryCount > this.#isSeen.length) {

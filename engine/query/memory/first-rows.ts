@@ -12,9 +12,9 @@ import { rowIdKey } from './top-rows.js';
 
 /** What is cached of an interleaved snapshot. */
 interface FirstRows {
-  /** The first rows in the order of their row ids, as pairs of a segment and a row; plans ask for few thousand. */
+  /** The first rows in the order of their row ids, as pairs of a segment and a row. */
   pairs: Float64Array;
-  /** The texts of first records, by projection. */
+  /** The texts of the first records, by projection. */
   readonly texts: LruCache<readonly ProjectedColumn[], readonly string[]>;
 }
 
@@ -24,7 +24,10 @@ const firstRowsStep = 1_000;
 /** The maximum number of characters of all cached texts of a snapshot. */
 const maxTextLength = 1_000_000;
 
-/** Returns whether a page is one of all records of an interleaved snapshot, in the order of their row ids. */
+/**
+ * Returns whether a page is one of all records of an interleaved snapshot in the order of their row ids, without facets and without a
+ * cursor.
+ */
 export function isPageOfAllRecords(
   { isInterleaved = false }: Snapshot,
   { predicate, ordering, limit, facets, cursor }: Selection,
@@ -68,7 +71,7 @@ export async function selectFirstRows(
   return { total: snapshot.rows, rows, facets: null, records };
 }
 
-/** Returns the records in the first rows; undefined if the page does not consist of texts, or if its records cannot be read. */
+/** Returns the records in the first rows; undefined if the page does not consist of texts, or if a shard refuses to read its records. */
 async function firstTexts(
   shards: Shards,
   snapshot: Snapshot,

@@ -1,7 +1,7 @@
 import { hashBytes } from '../../parquet/hash.js';
 import type { Dictionary, Utf8Strings } from './match/column.js';
 
-/** Maximum number of entries: with more, nearly all strings of the field are distinct and indices save nothing. */
+/** Maximum number of entries: with more, indices save little. */
 const maxEntries = 1 << 20;
 
 /**

@@ -1,9 +1,9 @@
 import { LruCache } from '../../core/lru-cache.js';
 
-/** The fields of a dataset that recent queries have read, in order of use, the most recent last. */
+/** The fields of a dataset that recent queries have read. */
 export interface HotDataset {
   readonly dataset: number;
-  /** The names of the fields, the most recently used last. */
+  /** The names, the most recently used last. */
   readonly fields: readonly string[];
 }
 

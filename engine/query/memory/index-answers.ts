@@ -16,7 +16,7 @@ import type { Shards } from './shards.js';
 
 /* Functions that answer from the text indexes of the segments. The answers are computed in the threads of the columns in memory. */
 
-/** Returns the document frequencies of phrases in the texts of a field. */
+/** Returns the numbers of records and of tokens of a text field, and for each phrase the number of records that contain it. */
 export async function readTextFrequencies(
   shards: Shards,
   snapshot: Snapshot,
@@ -50,7 +50,8 @@ export async function readTextFrequencies(
 const cachedFrequencies = new LruCache<string, TextFrequencies>(1_000);
 
 /**
- * Returns the executor that selects the pages of queries that have a `oneFieldQuery`, without facets. It needs no weights of conditions.
+ * Returns the executor that selects the pages of queries that have a `oneFieldQuery`. It computes no facets, and needs no weights of
+ * conditions.
  */
 export function indexExecutor(shards: Shards): Executor {
   return {

@@ -34,7 +34,7 @@ function isStoredAs(column: string, field: string): boolean {
   return column === field || areIntegers || (column === 'float' && field === 'double');
 }
 
-/** Returns the segments in the order of the bounds of their sort keys; those whose bound is not known come first. */
+/** Returns the segments in the order of the bounds of their first sort key; those whose bound is not known come first. */
 export function inOrderOfBounds<S>(
   segments: readonly S[],
   boundOf: (segment: S) => KeyBound,

@@ -36,9 +36,9 @@ export function fieldsOfPlainScan(
  * Returns a view of a segment without its deleted rows, which has these fields alone, and no text indexes, hashes or lists of objects.
  * Queries of a version whose segments have many deleted rows then take as long as if these rows had never been there: statistics of five
  * million records, a fifth of whose rows were replaced, take half the time. The columns of the view are copies of whole columns in memory;
- * versions in which the same rows of the segment are deleted share them. Undefined if few rows are deleted, or if a column has not been
- * copied and cannot be: columns are copied only if all of them are in memory, several of the latest queries asked for each, and there is
- * room for all copies in the cache. Strings without a dictionary are not copied.
+ * versions in which the same rows of the segment are deleted share them. Undefined if there are no fields, if few rows are deleted, or if a
+ * column has not been copied and cannot be: columns are copied only if all those not yet copied are in memory, several of the latest
+ * queries asked for each, and there is room for all copies in the cache. Strings without a dictionary are not copied.
  */
 export function liveViewOf(
   segments: SegmentCache,
@@ -99,10 +99,13 @@ function cachedBytesOf(column: CachedColumn): number {
   return (column === 'absent' ? 0 : column.bytes) + entryOverheadBytes;
 }
 
-/** The scope of the cache keys of the columns of each segment without deleted rows. */
+/** For each segment, the scope of the cache keys of its columns without the deleted rows. */
 const liveScopeBySegment = new WeakMap<ShardSegment, FieldKeyCache>();
 
-/** Returns the scope, whose path names the file and the deleted rows: a rollback may leave as many deleted rows as before, but others. */
+/**
+ * Returns that scope. Its path names the file and the deleted rows, because a rollback may leave as many deleted rows as before, but
+ * others.
+ */
 function liveScopeOf(
   snapshot: ShardSnapshot,
   segment: ShardSegment,

@@ -9,7 +9,8 @@ import type { ShardSnapshot } from './shard-protocol.js';
 
 /**
  * Opens the files of segments and reads their footers, until these take the part of the cache that warming may give to files
- * (`maxWarmedFileBytes`). Returns, for each field, the number of bytes of these files that `loadColumns` would read.
+ * (`maxWarmedFileBytes`), or the cache has no room. Returns, for each field, the number of bytes of these files that `loadColumns` would
+ * read.
  */
 export function* openSegmentFiles(
   cache: SegmentCache,
@@ -34,8 +35,8 @@ export function* openSegmentFiles(
 }
 
 /**
- * Loads columns and their page indexes into the free part of the cache. Returns the number of these columns that are then in memory. Each
- * file is opened once for all fields.
+ * Loads columns and their page indexes, or the text indexes of text fields that have one, until the cache has no room (`hasRoom`). Returns
+ * the number of columns of segments that have been processed, stored or not.
  */
 export function* loadColumns(
   cache: SegmentCache,

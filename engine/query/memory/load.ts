@@ -31,8 +31,8 @@ export function recordLevel(rows: number): RowLevel {
 
 /**
  * Reads the column of a leaf, given by its physical path; undefined if the segment lacks it, so that no row has a value. Strings become
- * indices of `dictionary` if one is given, the file stores all of them with dictionaries, and `dictionary` has room for the entries. Throws
- * `damaged`.
+ * indices of `dictionary` if one is given, the file stores all of them with dictionaries, and `dictionary` is not full and has room for the
+ * new entries. Throws `damaged`.
  */
 export function loadColumn(
   file: SegmentFile,
@@ -67,8 +67,9 @@ export function loadColumn(
 }
 
 /**
- * Reads the distinct strings of a leaf, given by its physical path, from the dictionaries of its column chunks. Undefined unless it is a
- * leaf of strings, all of its column chunks have dictionaries, and their entries fit into `dictionary`. Throws `damaged`.
+ * Adds the distinct strings of a leaf, given by its physical path, from the dictionaries of its column chunks to `dictionary`, and returns
+ * their indices in it. Undefined unless it is a leaf of strings, all of its column chunks with values have dictionaries, and their entries
+ * fit into `dictionary`. Throws `damaged`.
  */
 export function loadDistinct(
   file: SegmentFile,
@@ -248,13 +249,14 @@ class SingleValueReader {
 }
 
 /**
- * Reads a leaf that has any number of values per row: there is a list between row and leaf. If each row has exactly one value, as in most
- * lists of a VCF file with one alternate allele per record, the result is a column without offsets.
+ * Reads a leaf that has any number of values per row: there is a list between row and leaf. If each row has exactly one value and each page
+ * stores its levels as one run, as for most lists of a VCF file with one alternate allele per record, the result is a column without
+ * offsets.
  */
 class ListReader {
   readonly #leaf: SegmentLeaf;
   readonly #level: RowLevel;
-  /** The offsets; undefined as long as each row has exactly one value. */
+  /** The offsets; undefined as long as each page has stored its levels as one run, and each row has exactly one value. */
   #offsets: Int32Array | undefined;
   #row = 0;
   #value = 0;

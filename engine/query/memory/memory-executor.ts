@@ -56,29 +56,33 @@ export interface MemoryExecutor extends Executor {
     isContinuation: boolean,
     options: RunOptions,
   ): Promise<PageRecords<F> | Unsupported>;
-  /** Starts the threads, and resolves when they answer. Without this call, the first query starts them. */
+  /** Starts the threads, and resolves when they answer or are closed. Without this call, the first query starts them. */
   start(): Promise<void>;
   /** From now on, at least one of several threads carries out no idle tasks. */
   freeProcessor(): void;
-  /** Opens the files of the segments. Resolves, for each of these fields, to the number of bytes that `warm` will read. */
+  /**
+   * Opens files of the segments, as many as the caches keep (`openSegmentFiles`). Resolves, for each of these fields, to the number of
+   * bytes of these files that `warm` would read; to 0 if a thread refuses.
+   */
   open(
     snapshot: Snapshot,
     fields: readonly FieldRef[],
     options: RunOptions,
   ): Promise<readonly number[]>;
-  /** Loads the columns of these fields until the cache is full. */
+  /** Loads the columns of these fields, as long as the caches have room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   /**
-   * Returns the limit of the cache and the size of its values, in bytes, and how often queries found a value or did not since the start.
+   * Returns the limit of the cache and the size of its values, in bytes, and how often queries have found the value of a key, and have not,
+   * since the start.
    */
   cacheUsage(): { limit: number; bytes: number; hits: number; misses: number };
   close(): Promise<void>;
 }
 
 /**
- * If a page in the order of the segments ends after this row and does not begin at the position of a cursor, the matches of each segment
- * are counted first; then the rows come only from the segments that contain the page. For any other page, every shard collects rows at
- * once.
+ * If a page in the order of the segments ends after this many rows and does not begin at the position of a cursor, the matches of each
+ * segment are counted first; then the rows come only from the segments that contain the page. For any other page, every shard collects rows
+ * at once.
  */
 const maxOneStepRows = 2_000;
 
@@ -244,8 +248,9 @@ function shardPageOf(
 }
 
 /**
- * Selects the page in order of relevance; the scores of the selection must have their weights. If all conditions that records can satisfy
- * are on one text field, its text index is searched.
+ * Selects the page in order of relevance; the conditions of the scores must have the weights that decide the order (`conditionsToWeigh`).
+ * The text index of a field answers alone if no facets are requested and the selection, without the conditions that no record satisfies,
+ * has a `oneFieldQuery`.
  */
 async function selectRanked(
   shards: Shards,

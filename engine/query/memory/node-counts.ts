@@ -42,7 +42,6 @@ export async function countNodesByPredicate(
   );
 }
 
-/** Returns the number of nodes below a node. */
 function descendantCount(node: ExplainNode): number {
   if (node.kind === 'condition') return 0;
   return node.nodes.reduce((sum, child) => sum + 1 + descendantCount(child), 0);

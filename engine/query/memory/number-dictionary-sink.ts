@@ -12,7 +12,7 @@ const minMeanOccurrences = 32;
 
 /** Collects the doubles of a dictionary-encoded column as indices of the distinct doubles. */
 export class NumberDictionarySink implements ValueSink {
-  /** The collected indices. They are copied to a narrower array at the end, when the number of entries is known. */
+  /** The collected indices. They are copied to an array of bytes at the end if there are at most 256 entries. */
   readonly #indices: Uint16Array;
   readonly #maxEntries: number;
   readonly #entries: number[] = [];
@@ -25,14 +25,14 @@ export class NumberDictionarySink implements ValueSink {
     this.#maxEntries = Math.min(maxEntries, capacity / minMeanOccurrences);
   }
 
-  /** Adds the entries of a page dictionary; returns false if there are too many distinct numbers. */
+  /** Adds the entries of a page dictionary; returns false if there are too many distinct numbers, or if one is -0. */
   addDictionary({ body, count }: DecompressedPage): boolean {
     const bytes = body.readBytes(8 * count);
     const view = dataViewOf(bytes);
     const mapping = new Uint16Array(count);
     for (let i = 0; i < count; i++) {
       const number = view.getFloat64(8 * i, true);
-      // A `Map` does not distinguish 0 and -0, so a column with -0 cannot have distinct entries.
+      // A `Map` does not distinguish 0 and -0, so a column with -0 needs another sink.
       if (Object.is(number, -0)) return false;
       let index = this.#indexOf.get(number);
       if (index === undefined) {

@@ -15,8 +15,8 @@ import {
 } from './value-sink.js';
 
 /**
- * Returns the sink for numbers of this physical type. Integers get the narrowest array that holds all of them, according to the footer's
- * statistics.
+ * Returns the sink for numbers of this physical type. Integers get the narrowest of the arrays of bytes, 32-bit integers, doubles and
+ * 64-bit integers that holds all of them, according to the footer's statistics.
  */
 export function numberSink(
   physical: number,
@@ -201,7 +201,7 @@ function decodePlainLongs(bytes: Uint8Array, doubles: Float64Array, to: number):
   }
 }
 
-/** Collects 64-bit values as pairs of 32-bit words: doubles, and integers some of which doubles cannot hold exactly. */
+/** Collects 64-bit values as pairs of 32-bit words: doubles, and integers that, by the statistics, may not all be exact as doubles. */
 class Int64Sink implements ValueSink {
   readonly #int32s: Int32Array;
   readonly #finish: (int32s: Int32Array) => ColumnValues;

@@ -22,10 +22,7 @@ interface PageMatches {
   readonly by: 'filters' | 'pages' | 'searches';
 }
 
-/**
- * Says that a segment is to be evaluated as a whole, because that is faster: with the hash table of a column, or by a scan of whole
- * columns.
- */
+/** Says that a segment is to be evaluated as a whole: with the hash table of a column in memory, or by a scan of whole columns. */
 interface WholeSegmentEvaluation {
   readonly found: undefined;
   readonly by: 'hashes' | 'columns';
@@ -33,14 +30,17 @@ interface WholeSegmentEvaluation {
 
 const onColumns: WholeSegmentEvaluation = { found: undefined, by: 'columns' };
 
-/** The number of consecutive segments with too many candidate pages after which a query no longer looks at single pages. */
+/**
+ * After this many consecutive segments in which too many pages may contain a match, or in which single pages cannot be used, a query no
+ * longer looks at single pages.
+ */
 const maxConsecutiveMisses = 4;
 
 /** Finds the matches of one query in segments in which only a few pages may contain any. */
 export class PageMatcher {
   readonly #query: PageQuery;
   readonly #match: Matcher;
-  /** The number of segments with too many candidate pages since the last one with few. */
+  /** The number of such segments since the last one in which only few pages may contain a match. */
   #misses = 0;
 
   constructor(query: PageQuery, match: Matcher) {
@@ -65,7 +65,7 @@ export class PageMatcher {
     if (hashes.includes('made')) return { found: undefined, by: 'hashes' };
     // Building a hash table takes as long as a hundred lookups, so the Bloom filters decide in which segments one is needed.
     const isFiltered = !isInMemory || hashes.includes('unmade');
-    // If the page statistics of some segments exclude nothing, those of the other segments will not either.
+    // If the page statistics of several segments exclude too little, those of the other segments probably will, too.
     const mayGain = this.#misses < maxConsecutiveMisses;
     // Opening a file of thousands of columns takes longer than evaluating a condition on a column in memory.
     if (!isFiltered && (!mayGain || !pages.isFileCached)) return onColumns;

@@ -26,11 +26,14 @@ import { releaseBytes } from './match/selection-bytes.js';
 
 /** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
 export interface PageQuery {
-  /** The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads, each with the `leafKey` of its values. */
+  /**
+   * The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads and the dataset stores, each with the `leafKey` of its
+   * values.
+   */
   readonly names: ReadonlyMap<string, string>;
   /** The leaves that store the fields, and the leaves whose statistics describe them, each by its `leafKey`. */
   readonly leaves: readonly string[];
-  /** Those of `names` whose values are looked up by hash if the column has a hash table. */
+  /** The keys in the cache of the fields whose values the predicate looks up by hash if the column has a hash table. */
   readonly lookedUp: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
@@ -73,22 +76,26 @@ export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | u
   };
 }
 
-/** Segments of fewer pages than this are read as a whole. */
+/**
+ * If a segment, or the part of it in row groups that may contain a match, has fewer pages than this, pages are not selected by their
+ * statistics alone, unless these exclude all.
+ */
 const minPagesPerSegment = 8;
 /**
- * Pages are read or evaluated one by one only if at most one page in this many may contain a match; if more may, it is better to load whole
- * columns, which stay in the cache.
+ * By the statistics of the pages, pages are read or evaluated one by one only if at most one page in this many may contain a match; if more
+ * may, it is better to load whole columns, which stay in the cache.
  */
 const pageDivisor = 4;
 /**
- * A predicate with a lower estimated cost per page, in nanoseconds, is evaluated over whole columns: testing the bounds of a page takes 200
- * ns for numbers and 700 ns for strings in any letter case, and comparing indices of dictionaries is faster than its estimate.
+ * A predicate on columns in memory with a lower estimated cost per page, in nanoseconds, is evaluated over whole columns: testing the
+ * bounds of a page takes 200 ns for numbers and 700 ns for strings in any letter case, and comparing indices of dictionaries is faster than
+ * its estimate.
  */
 const minPageCostNs = 3_000;
 
 /**
- * Returns the row groups of a segment that may contain a match, according to the Bloom filters of their chunks. `filterOf` returns the
- * words of a chunk's filter; it is called only for chunks whose filter can decide.
+ * Returns the row groups of a segment that may contain a match, according to the Bloom filters and null counts of their chunks. `filterOf`
+ * returns the words of a chunk's filter; it is called only for chunks that have one, when a condition needs it.
  */
 export function groupsToRead(
   file: SegmentFile,
@@ -136,7 +143,7 @@ function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
 
 /**
  * Returns the pages of some row groups of a segment that may contain a match, according to the statistics of the pages. Undefined if there
- * are too many to read one by one, or if the file lacks the page index.
+ * are too many to read one by one, if the file lacks the page index, or if it stores no field of the predicate.
  */
 export function pagesToRead(
   file: SegmentFile,
@@ -170,7 +177,7 @@ interface SearchedPages {
 /**
  * Returns the pages of some row groups of a segment that may contain a match, according to the statistics of the pages and to a search of
  * the content of pages of strings for the bytes that conditions require, which takes half the time of reading the column. Undefined if the
- * file lacks the page index.
+ * file lacks the page index, or if it stores no field of the predicate.
  */
 export function pagesBySearch(
   file: SegmentFile,
@@ -233,7 +240,7 @@ function searchPages(
 ): readonly number[] {
   const pages: number[] = [];
   for (const { body, encoding } of pagesOf(file, [chunk])) {
-    // Only the PLAIN encoding stores the bytes of a string contiguously.
+    // Other encodings may split the bytes of a string; PLAIN stores them contiguously.
     const isFound = encoding !== encodingId.plain || holdsBytes(body.bytes, wantedBytes);
     pages.push(isFound ? 1 : 0);
   }
@@ -242,7 +249,8 @@ function searchPages(
 
 /**
  * Returns the rows of a segment that may contain a match, according to the statistics of the pages, for a predicate whose columns are all
- * in memory. Undefined if evaluating the predicate over all rows takes about as long, or if the file lacks the page index.
+ * in memory. Undefined if evaluating the predicate over all rows is estimated to take about as long, if too many pages may contain a match,
+ * or if the file lacks the page index.
  */
 export function spansToRead(
   file: SegmentFile,
@@ -266,7 +274,7 @@ export function spansToRead(
 /** The parts of a row group's page index that `mayHold` tests. */
 interface IndexedGroup {
   readonly group: RowGroup;
-  /** The first row of each page, as in `OffsetIndex`. */
+  /** The first row of each page, followed by the number of rows in the row group, as in `OffsetIndex`. */
   readonly firstRows: Int32Array;
   /** The statistics of the pages, for those leaves that have statistics. */
   readonly leaves: readonly { readonly key: string; readonly pages: readonly PageStats[] }[];
@@ -370,7 +378,7 @@ function isFiniteBound(bound: Bound): boolean {
 
 /**
  * Returns the matching rows of a segment of `rows` rows, looked for only in the given pages or other ranges of rows. Undefined if the
- * columns of one of them do not suffice for the predicate.
+ * predicate cannot be evaluated on one of them.
  */
 export function matchPages<S extends RowSpan>(
   pages: readonly S[],
@@ -400,7 +408,10 @@ export function matchPages<S extends RowSpan>(
   return selected;
 }
 
-/** Returns the matching rows of a segment whose columns are in memory, looked for only in the given ranges of rows. */
+/**
+ * Returns the matching rows of a segment whose columns are in memory, looked for only in the given ranges of rows; undefined if the
+ * predicate cannot be evaluated on one of them.
+ */
 export function matchSpans(
   spans: readonly RowSpan[],
   view: SegmentView,

@@ -16,7 +16,7 @@ import { isSparse, rowNumbers, type SelectionVector } from './match/selection-ve
  * can be compared by identity.
  */
 export interface Relevance {
-  /** The conditions of the clauses, without those on text fields. */
+  /** The conditions of the clauses other than scored conditions on text fields (`sidePredicates`). */
   readonly conditions: readonly Predicate[];
   readonly clauses: readonly RankedClause[];
   /** The tier of a clause, as in `rankingClausesAndTier`: what a clause adds to the score of records that satisfy it. */
@@ -41,8 +41,8 @@ export class RankedRows {
   }
 
   /**
-   * Adds the matching rows of a segment; `satisfying` has, for each condition, the rows that satisfy it. Returns a reason if the segment
-   * lacks the index of a text field that ranks, or if the index cannot answer a condition.
+   * Adds the matching rows of a segment; `satisfying` has, for each of `Relevance.conditions`, the rows that satisfy it. Returns a reason
+   * if the segment lacks the index of a text field that ranks, or if the index cannot answer a condition.
    */
   add(
     segment: number,
@@ -89,7 +89,7 @@ export class RankedRows {
       if (text.mayCrossValues(phrase)) return unsupportedAcrossValues(leaf.field);
       hitsByCondition.set(leaf, phraseHits(text, phrase, weight));
     }
-    // Once the page is full, a segment whose best score is too low is skipped, as most segments are.
+    // Once the page is full, a segment whose best score is too low is skipped.
     if (!ranking.wants(maxScore(clauses, tier, hitsByCondition))) return undefined;
     const rows = competitiveRows(matching, view.rows, clauses, tier, hitsByCondition, ranking) ?? rowNumbers(matching, view.rows); // prettier-ignore
     const scores = scoresByRow(clauses, tier, hitsByCondition, rows);

@@ -21,7 +21,10 @@ interface OneFieldQuery {
   }[];
 }
 
-/** Returns the selection without the conditions that, according to the weights of its scores, no record satisfies. */
+/**
+ * Returns the selection without the conditions that, according to the weights of its scores, no record satisfies; ANDs in the scores keep
+ * all their conditions.
+ */
 export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicate' | 'scores'>>(
   selection: S,
 ): S {
@@ -68,7 +71,7 @@ export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns
     );
 }
 
-/** Returns the conditions in ranking clauses that are not on terms of texts. */
+/** Returns the conditions in score clauses other than scored conditions on text fields. A negation counts as one condition. */
 export function sidePredicates(scores: readonly ScoreClause[]): readonly Predicate[] {
   const atoms = scores.flatMap(({ item }) => operandsOf(item));
   return [...new Set(atoms.filter((atom) => !isTextCondition(atom)))];
@@ -97,7 +100,7 @@ export function rankedRowAtPosition({ keys, file, row }: Position): RankedRow {
 
 /**
  * Returns the query of the text index that answers a selection. Undefined if there is none, or if rows are deleted, because the index
- * counts them.
+ * counts deleted rows, too.
  */
 export function oneFieldQuery(
   { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
@@ -117,8 +120,8 @@ export function oneFieldQuery(
 }
 
 /**
- * Returns the predicate as a query of the text index; undefined if it has other conditions than those that `toTextQuery` accepts. Adds the
- * predicate's fields to `fields`.
+ * Returns the predicate as a query of the text index; undefined if it has conditions that `toTextQuery` does not accept, or a negation that
+ * no condition accompanies. Adds the predicate's fields to `fields`.
  */
 function textIndexQuery(predicate: Predicate, fields: Set<string>): TextQuery | undefined {
   if (isScoredCondition(predicate)) {

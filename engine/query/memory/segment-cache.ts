@@ -32,7 +32,7 @@ export interface SegmentPages {
   readonly file: SegmentFile;
   /** Whether the footer of the file is in memory. */
   readonly isFileCached: boolean;
-  /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory. */
+  /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory, or is known to be absent. */
   hasColumn(name: string): boolean;
   /** Returns the whole column of a field if it is in memory. The call does not count as a use of it. */
   peekColumn(name: string): CachedColumn | undefined;
@@ -42,7 +42,8 @@ export interface SegmentPages {
    */
   isWorthLoading(name: string, bytes: number): boolean;
   /**
-   * Returns whether the hash table of a column of strings in memory without a dictionary is in memory, too; undefined for other columns.
+   * For a column in memory of strings without a dictionary, returns whether its hash table is in memory, too; otherwise undefined. The call
+   * counts as a use of the column.
    */
   hashes(name: string): 'made' | 'unmade' | undefined;
   /** Returns the words of a chunk's Bloom filter; undefined if it has none. */
@@ -66,7 +67,7 @@ export class SegmentCache {
   /** The accessors of the segments that have been requested. */
   readonly #accessors = new WeakMap<ShardSegment, SegmentAccessors>();
   readonly #filterKeys = new WeakMap<SegmentColumnChunk, string>();
-  /** The files that have been used since the last call of `releaseIdle`, by path. They are in use even if they are not in the cache. */
+  /** The files that have been used since the last call of `releaseIdle`, by path. */
   readonly #usedFiles = new Map<string, SegmentFile>();
   /** The text indexes in which terms may have been looked up. */
   readonly #searchedMatchers = new Set<ColumnMatcher>();
@@ -86,7 +87,7 @@ export class SegmentCache {
     return this.#bytes / 4;
   }
 
-  /** False if adding a column might displace another one. */
+  /** True while less than 80 % of the limit is used, so that adding a column rarely displaces another one. */
   get hasRoom(): boolean {
     return this.admissionCache.size < this.#bytes * 0.8;
   }
@@ -362,8 +363,8 @@ export class SegmentCache {
   }
 
   /**
-   * Closes all files and forgets looked-up terms, so that no file stays open and no term in memory while other work runs. What was read of
-   * a file that is not in the cache yet is cached only if `keepsFiles` is true.
+   * Closes all files and drops the hits of looked-up terms, so that no file stays open and no hits in memory while other work runs. What
+   * was read of a file that is not in the cache yet is cached only if `keepsFiles` is true.
    */
   releaseIdle(keepsFiles = true): void {
     for (const [path, file] of this.#usedFiles) {
@@ -394,7 +395,6 @@ interface RowScope extends FieldKeyCache {
   readonly level: RowLevel;
 }
 
-/** Access to the columns and pages of a segment. */
 interface SegmentAccessors {
   readonly view: SegmentView;
   readonly pages: SegmentPages;

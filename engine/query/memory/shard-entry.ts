@@ -11,7 +11,7 @@ import type { ShardThreadData } from './shard-thread.js';
 const { cacheBytes, counts, idle } = workerData as ShardThreadData;
 const shard = serveShard(cacheBytes, counts, idle);
 
-/** Answers one message. The bytes of records are transferred, not copied. */
+/** Answers one message. The bytes of records are transferred, not copied, unless they are few. */
 export async function answer(message: MessageToShard): Promise<unknown> {
   const outcome = await outcomeOf(() => shard.answer(message));
   const records = outcome.ok ? pageRecordsInReply(outcome.value) : undefined;

@@ -47,18 +47,18 @@ export interface ShardQuery {
   readonly predicate: Predicate;
   /** The sort keys; if empty, rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
   readonly ordering: readonly OrderKey[];
-  /** The bounds of the first sort key in `segments`; absent if there are none. */
+  /** The bound of the first sort key in each of `segments`; absent if bounds are not used. */
   readonly keyBounds?: readonly KeyBound[];
-  /** Maximum number of rows in the answer: the first ones in order. */
+  /** Maximum number of rows in the answer, the first ones in order; not of the ranked rows of `relevance`. */
   readonly first: number;
-  /** The last row of the previous page in segment order: the answer has only later rows. Only without an ordering. */
+  /** The last row of the previous page in segment order: the rows of the answer are later ones. Only without an ordering. */
   readonly after?: readonly [segment: number, row: number];
   /**
-   * The row id of the last row of the previous page: the answer has only rows with a greater row id. Only if `rowIdKey` is the only sort
+   * The row id of the last row of the previous page: the rows of the answer have greater row ids. Used only if `rowIdKey` is the only sort
    * key.
    */
   readonly afterRowId?: number;
-  /** True if the counts are not needed: the shard stops when it has found the first rows. */
+  /** True if the counts are not needed: without an ordering, the shard stops when it has found the first rows. */
   readonly isUncounted?: boolean;
   readonly facets: readonly Facet[] | null;
   /** If present, the rows of the page come in order of relevance; `ordering` is then empty, and `first` is 0. */
@@ -100,7 +100,7 @@ export interface ShardFrequenciesRequest {
   readonly phrases: readonly FoldedTerms[];
 }
 
-/** Statistics of the texts of a field, and the numbers of records that contain phrases. */
+/** Statistics of the texts of a field, and for each phrase the number of records that contain it; deleted rows do not count. */
 export interface TextFrequencies extends FieldStatistics {
   readonly found: readonly number[];
 }
@@ -113,7 +113,7 @@ export interface ShardSearch extends TextSearch {
 
 /** The answer of one shard to a query. */
 export interface ShardAnswer {
-  /** Pairs of the number of a segment and the number of its matching rows. */
+  /** Pairs of the number of a segment and the number of its matching rows, in any order; incomplete if `isUncounted`. */
   readonly counts: Float64Array;
   /** Pairs of segment and row number, ascending, at most `ShardQuery.first` of them; empty for queries with an ordering. */
   readonly rows: Float64Array;
@@ -123,7 +123,10 @@ export interface ShardAnswer {
   readonly facets: readonly FacetPartial[];
   /** The rows up to the end of the page, in order of relevance; empty for queries without `relevance`. */
   readonly ranked: readonly RankedRow[];
-  /** The records of the page, or of all rows of the answer (see `ShardPage.isOnly`); absent if the shard no longer knows the projection. */
+  /**
+   * The records of the page, or of all rows of the answer (see `ShardPage.isOnly`). Absent if no page is requested, if there are too many
+   * rows, and if the shard no longer knows the projection.
+   */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }
@@ -194,11 +197,11 @@ export type MessageFromShard =
   | { readonly counts: Float64Array }
   | { readonly frequencies: TextFrequencies }
   | { readonly found: RankedTexts }
-  /** For each field, the number of bytes that loading its columns would read. */
+  /** For each field, the number of bytes of the opened files that loading its columns would read. */
   | { readonly bytes: Float64Array }
-  /** The number of columns that are in memory after loading. */
+  /** The number of columns of segments that `loadColumns` has processed. */
   | { readonly loaded: number }
   /** The records, in the order of the rows. */
   | { readonly records: PageRecords }
-  /** The reason why the memory executor cannot answer: the data, or a thread that was replaced. */
+  /** The reason why the memory executor cannot answer: the data, too little memory, or a thread that was replaced. */
   | Unsupported;

@@ -41,8 +41,8 @@ export async function readRecordsOfShards<F extends PageFormat>(
 }
 
 /**
- * Returns the records of a page that the shards sent along with their rows; undefined if a shard sent none, or if some of its rows are not
- * on the page.
+ * Returns the records of a page that the shards sent along with their rows; undefined if there are none, if a shard with rows sent no
+ * records, or if some of its rows are not on the page.
  */
 export function recordsOfAnswers(
   answers: readonly ShardAnswer[],

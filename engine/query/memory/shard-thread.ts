@@ -8,7 +8,7 @@ import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 export interface ShardThread {
   /** Sends a message and resolves to the answer, or to a `ThreadExit`. Rejects with an `AppError` if the shard failed. */
   run(message: MessageToShard): Promise<MessageFromShard | ThreadExit>;
-  /** The counts of the shard's cache, summed over all threads that the shard has had. */
+  /** The counts of the shard's cache; hits and misses are those of all threads that the shard has had. */
   readonly counts: CacheStats;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface ShardThreadData {
 
 /** The functions that receive the events of a shard's thread. */
 export interface ShardEvents {
-  /** Called when the thread has exited. A new thread, which knows no snapshot, replaces it. */
+  /** Called when the thread has exited. Unless the shard is being closed, a new thread, which knows no snapshot, replaces it. */
   readonly exited: () => void;
   /** Writes a message to the log, such as the reason why the thread has exited. */
   readonly report: (message: string) => void;

@@ -46,10 +46,7 @@ import type { PageRecords } from '../results/page-format.js';
 import { SegmentCache } from './segment-cache.js';
 import type { SegmentFile } from '../../store/segment-file.js';
 
-/**
- * Answers queries for some of the segments in one thread, and caches their columns. A segment keeps its shard as long as `Shards` remembers
- * it, so none is cached twice.
- */
+/** Answers queries for the segments that are assigned to it, in one thread, and caches their columns. */
 export class Shard {
   readonly #cache: SegmentCache;
   readonly #snapshots = new Map<number, ShardSnapshot>();
@@ -75,7 +72,7 @@ export class Shard {
     this.#projections.delete(key);
   }
 
-  /** Answers a query segment by segment, and yields after each one. */
+  /** Answers a query segment by segment, and yields where it may be interrupted. */
   *select(query: ShardQuery): Generator<void, ShardAnswer | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
@@ -181,7 +178,7 @@ export class Shard {
     return isUnsupported(records) ? answer : { ...answer, records };
   }
 
-  /** Counts the rows that satisfy each predicate. */
+  /** Counts, for each predicate, the rows that satisfy it in the segments that the query names for it. */
   *count(query: ShardCountRequest): Generator<void, Float64Array | Unsupported> {
     const snapshot = this.#snapshots.get(query.snapshot);
     if (snapshot === undefined) return forgottenSnapshot;
@@ -227,7 +224,6 @@ export class Shard {
     return { records, tokens, found: rowCounts };
   }
 
-  /** Searches the text index of a field. */
   *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {
     const texts = this.#texts(query);
     if (isUnsupported(texts)) return texts;
@@ -249,7 +245,7 @@ export class Shard {
     return rankedTexts;
   }
 
-  /** Returns the text indexes of a field, or a reason if a segment has none. */
+  /** Returns the text indexes of a field in the segments that store it, or a reason if one of these has none. */
   #texts({
     snapshot: key,
     field,
@@ -357,7 +353,10 @@ const forgottenSnapshot: Unsupported = {
  */
 const maxRowsWithRecords = 16;
 
-/** Appends the first selected rows of a segment to `pairs`, as pairs of segment and row, until there are `first` pairs. */
+/**
+ * Appends the first selected rows of a segment that come after the row `after` to `pairs`, as pairs of segment and row, until there are
+ * `first` pairs.
+ */
 function collectRowPairs(
   pairs: number[],
   selection: SelectionVector,

@@ -14,7 +14,7 @@ import type { ShardEvents, ShardThread } from './shard-thread.js';
 const maxKnownSnapshots = 64;
 /** Maximum number of projections that the shards know at the same time. */
 const maxKnownProjections = 64;
-/** Maximum number of segments whose assignment to a shard is remembered. */
+/** If more assignments of segments to shards than this are remembered, all are forgotten when the next snapshot is registered. */
 const maxAssignedSegments = 200_000;
 
 /** A message with a number by which it can be cancelled. */
@@ -43,7 +43,7 @@ export interface KnownSnapshot {
 export class Shards {
   readonly #openThreads: () => Promise<readonly ShardThread[]>;
   readonly #report: (message: string) => void;
-  /** The number of rows that are assigned to each shard. */
+  /** The number of rows that have ever been assigned to each shard. */
   readonly #assignedRows: number[];
   /** The shard of each segment, by path of its file. */
   readonly #shardOf = new Map<string, number>();
@@ -68,7 +68,7 @@ export class Shards {
   ) {
     this.#report = report;
     this.#assignedRows = Array.from({ length: count }, () => 0);
-    // A new thread knows no snapshot, so all snapshots are sent again; sending one twice to the other threads does no harm.
+    // A new thread knows no snapshot, so all threads forget theirs, and each snapshot is sent to all of them again at its next use.
     const events = { exited: () => this.#forgetAll(), report };
     this.#openThreads = () =>
       Promise.all(this.#assignedRows.map((_, index) => open(events, index)));
@@ -121,8 +121,8 @@ export class Shards {
   }
 
   /**
-   * Sends requests to several shards, and resolves to their replies in the same order. Rejects with the error of a shard, with `canceled`
-   * when the client has left, or with `budget` when the time is up; the shards then drop the requests.
+   * Sends requests to several shards, and resolves to their replies in the same order, or to a reason if a shard refuses. Rejects with the
+   * error of a shard, with `canceled` when the client has left, or with `budget` when the time is up; the shards then drop the requests.
    */
   async askShards(
     requests: readonly (readonly [shard: number, request: ShardRequest])[],
@@ -181,14 +181,14 @@ export class Shards {
     return { unsupported: 'a query whose worker thread has just exited' };
   }
 
-  /** Sends a message that has no reply. A thread that is exiting does not need it. */
+  /** Sends a message without waiting for the reply. Errors are ignored, because a thread that is exiting does not need the message. */
   #tell(thread: ShardThread, message: MessageToShard): void {
     thread.run(message).catch(() => undefined);
   }
 
   /**
-   * Returns the shard of each segment. Segments that are in no snapshot yet are assigned one by one, the largest first, to the shard with
-   * the fewest rows of this snapshot, because a query takes as long as the busiest thread.
+   * Returns the shard of each segment. Segments without a shard are assigned one by one, the largest first, to the shard with the fewest
+   * rows of this snapshot and, among several, of all snapshots, because a query takes as long as the busiest thread.
    */
   #assignSegments({ segments, files }: Snapshot): Uint16Array {
     if (this.#shardOf.size > maxAssignedSegments) this.#shardOf.clear();

@@ -13,7 +13,7 @@ export function stringHashes({ values, present }: MemoryColumn): StringHashes {
   const count = values.offsets.length - 1;
   const hashes = acquireBuffer(Int32Array, count);
   hashStrings(values, hashes);
-  // The number of buckets is chosen so that each has one or two values on average.
+  // The number of buckets is chosen so that each has at most two values on average.
   const bits = Math.max(0, 31 - Math.clz32(count));
   const mask = (1 << bits) - 1;
   const ends = new Uint32Array((1 << bits) + 1);

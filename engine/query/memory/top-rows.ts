@@ -95,9 +95,9 @@ export class TopRows {
   /** The first rows if `rowIdKey` is the only key. */
   readonly #firstRowIds: FirstRowIds | undefined;
   #keptRows: TopRow[] = [];
-  /** First sort key of the last row that is kept; undefined until `count` rows are kept. */
+  /** First sort key of the last row that the last `#cut` kept; undefined until one has kept `count` rows. */
   #lastKey: SortValue | undefined;
-  /** The segment of the last row that is kept, and the one whose rows are being added. */
+  /** The segment of that row, and the one whose rows are being added. */
   #lastKeptSegment = -1;
   #addedSegment = -1;
 
@@ -140,8 +140,8 @@ export class TopRows {
   }
 
   /**
-   * Returns whether no row of a segment can be among the first rows, because `count` rows are kept that sort before every row of this
-   * segment whose first sort key is `bound` or sorts after it.
+   * Returns whether no row of a segment can be among the first rows, because `count` rows are kept that sort before all rows of the
+   * segment, whose first sort keys are `bound` or sort after it. False if this is not known.
    */
   isBehind(segment: number, bound: KeyBound): boolean {
     if (bound === undefined || this.#firstRowIds !== undefined) return false;

@@ -11,7 +11,7 @@ export interface ValueSink {
   addDictionary(page: DecompressedPage): boolean;
   /** Decodes the `count` values that follow the levels of a page, and stores them from index `to` on. */
   readPage(page: DecompressedPage, count: number, to: number): void;
-  /** Moves the `count` values from index `from` to those of the next `slots` indices at which `present` is 1. */
+  /** Moves the `count` values that begin at index `from` to those of the `slots` indices from `from` on at which `present` is 1. */
   insertNulls(from: number, count: number, slots: number, present: Uint8Array): void;
   /** Returns all values and their size in memory, in bytes. */
   finish(): { readonly values: ColumnValues; readonly bytes: number };

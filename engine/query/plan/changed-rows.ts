@@ -20,8 +20,8 @@ interface VersionRows {
  * Returns, for each added row, the index of the removed row with the same `_id` and another `_commit`; -1 if there is none. A record that
  * was replaced has kept its row id, so its rows are found by row ids and then confirmed by their `_id`s. Only rows that have no such
  * partner are matched by `_id`: row ids occur again after a rollback, and a record that was deleted and added again has another row id.
- * Takes a few bytes of memory per row, and holds at most `budgets.comparedIds` `_id`s at a time. Throws `budget` if the held `_id`s have
- * more than 2 GB.
+ * Takes some tens of bytes of memory per row, and holds at most `budgets.comparedIds` `_id`s at a time. Throws `budget` if the held `_id`s
+ * have more than 2 GB.
  */
 export async function matchChangedRows(
   engine: QueryEngine,
@@ -60,7 +60,7 @@ export async function matchChangedRows(
   return partners;
 }
 
-/** Returns for each element of one ascending list the index of an equal element of another; -1 if there is none. */
+/** Returns, for each element of `these`, the index of the equal element of `others`, or -1. Both lists ascend, without duplicates. */
 function joinAscending(these: Float64Array, others: Float64Array): Int32Array {
   const partners = new Int32Array(these.length).fill(-1);
   for (let i = 0, k = 0; i < these.length && k < others.length;) {

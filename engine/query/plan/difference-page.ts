@@ -31,7 +31,7 @@ interface RecordChanges {
   readonly added: RowSequence;
 }
 
-/** The comparisons of versions, running and completed. */
+/** The comparison of each difference: running, completed and kept, or failed. */
 const comparisons = new WeakMap<VersionDifference, SharedRun<RecordChanges>>();
 
 /** Maximum total size of the completed comparisons that are kept, with their differences, in bytes; a larger one is kept alone. */
@@ -45,7 +45,7 @@ const comparedDifferences = new LruCache<VersionDifference, VersionDifference>(
 
 /**
  * Finds out which of the differing rows of two versions are two states of one record. The `_id`s are read only if there are both removed
- * and added rows. Requests that compare the same versions share one computation.
+ * and added rows. Requests with the same `difference` object share one computation.
  */
 export async function computeRecordChanges(
   engine: QueryEngine,
@@ -167,9 +167,9 @@ function jsonOfRecordChange(
 }
 
 /**
- * Returns the dotted names of the fields in which two records of one `_id`, given as JSON, differ: in the order of the later record, then
- * fields that only the earlier record has. `_commit`, which always differs, is left out. A missing field equals null, and a list is
- * compared as a whole.
+ * Returns the dotted names of the fields in which two records of one `_id`, given as JSON, differ. In each object, the members come in the
+ * order of the later record, then those that only the earlier record has. `_commit`, which always differs, is left out. A missing field
+ * equals null, and a list is compared as a whole.
  */
 export function changedFields(before: string, after: string): readonly string[] {
   const [earlier, later] = [parseJson(before) as JsonRecord, parseJson(after) as JsonRecord];

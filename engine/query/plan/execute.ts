@@ -14,10 +14,7 @@ import type { QueryEngine } from './query-engine.js';
 
 /** The outcome of a plan for a page. */
 export interface ExecutedPlan extends SelectedRows {
-  /**
-   * The plan that was carried out. If an executor refused a step of an earlier plan, the reason of the step that replaced it in this plan
-   * says why.
-   */
+  /** The plan that was carried out: if executors refused steps, the last one. */
   readonly plan: Plan;
 }
 
@@ -79,7 +76,7 @@ export function planFor(
 
 /**
  * Plans a request and carries it out. If the data show that an executor cannot carry out a step, the request is planned again without that
- * step.
+ * executor for steps of that kind.
  */
 async function carryOut(
   execution: PlanExecution,

@@ -6,17 +6,16 @@ import type { Selection } from '../executor/executor.js';
 type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
 
 /*
- * Estimated times in milliseconds on an idle machine. They are for two threads and columns in memory, and were measured on five million
- * records (benchmarks/README.md): a condition takes 1 to 20 ms, a facet 4 to 20 ms, a sort 9 ms. The same requests took SQL 23 to 500 ms,
- * because columns have to be decoded first. So the costs choose no executor: memory answers what it supports. They decide which queries are
- * heavy.
+ * Estimated times on an idle machine. Those of columns in memory are for two threads, and were measured on five million records: a
+ * condition takes 1 to 20 ms, a facet 4 to 20 ms, a sort 9 ms. The same requests took SQL 23 to 500 ms, because columns have to be decoded
+ * first. So the costs choose no executor: memory answers what it supports. They decide which queries are heavy.
  */
 
-/** Time in nanoseconds per record for one facet without nested facets, in addition to the condition. */
+/** Time in nanoseconds per record for one facet without nested facets, except `count` and `percentiles`, in addition to the condition. */
 const facetNsPerRecord = 3;
 /**
  * Time in nanoseconds per record for one facet with nested facets, in addition to the condition and the nested facets. A facet of the kind
- * `count` or `percentiles` takes twice as long.
+ * `count` or `percentiles`, which has no nested facets, takes twice as long.
  */
 const nestedFacetNsPerRecord = 12;
 /** Time in nanoseconds per record for one sort key, in addition to the condition. */

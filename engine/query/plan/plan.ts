@@ -20,7 +20,7 @@ export interface Plan {
   readonly steps: readonly PlanStep[];
   /** Number of segments that may contain a match, according to the statistics of the log. */
   readonly segments: number;
-  /** The number of records in the segments that can contain a match. */
+  /** Number of records in these segments. */
   readonly rows: number;
   /** True if the plan may keep a processor busy for seconds; such queries hold at most half of the connections of the SQL engine. */
   readonly isHeavy: boolean;
@@ -115,7 +115,7 @@ class QueryPlanner {
   readonly #snapshot: Snapshot;
   /** True if a step of its own sorts the rows by their row ids. */
   readonly #hasSortStep: boolean;
-  /** True if the step that finds the rows has to sort them by their row ids. */
+  /** True if the snapshot is interleaved and no later step sorts the rows by their row ids. */
   readonly #isInterleaved: boolean;
   readonly #available: PlannerContext;
   /** The number of records in the segments that may match. */
@@ -200,7 +200,7 @@ class QueryPlanner {
     return this.#available.memory ? undefined : noMemoryReason;
   }
 
-  /** Returns why columns in memory cannot execute the step `select` with these scores; undefined if they can. */
+  /** Returns why columns in memory cannot find the rows with these scores, as far as the schema shows; undefined if they can. */
   #unsupportedInMemory(scores: Selection['scores']): string | undefined {
     const { cursor, offset, limit } = this.#request;
     const { memory, rowNumbers } = this.#available;
@@ -296,7 +296,7 @@ class QueryPlanner {
 }
 
 const noMemoryReason = 'there is no executor with columns in memory';
-/** The number of records below which every plan is considered fast. */
+/** The number of records, in the segments that may contain a match, below which no plan is heavy. */
 const maxSmallDatasetRecords = 500_000;
 
 function scoredFieldNames(scores: Selection['scores']): readonly string[] {

@@ -10,7 +10,7 @@ import { groupRowsBySegment } from './rows-by-segment.js';
 interface RowStream {
   readonly segment: number;
   readonly rows: Int32Array;
-  /** The row id of each element of `rows`; undefined if row ids are consecutive. */
+  /** The row id of each element of `rows`; undefined if the segment does not store row ids, which are then consecutive. */
   readonly rowIds: Float64Array | undefined;
   /** The row id of the segment's row 0; used if row ids are consecutive. */
   readonly base: number;
@@ -54,7 +54,10 @@ function rowStreamOf(snapshot: Snapshot, number: number, rows: Int32Array): RowS
   return { ...stream, rows: sortedRows, rowIds: Float64Array.from(order, (i) => rowIds[i]!) };
 }
 
-/** Returns the row ids of rows of a segment; `base` is that of its first row if they are consecutive. Throws `damaged`. */
+/**
+ * Returns the row ids of rows of a segment, in the order of `rows`; `base` is the row id of row 0 if the segment does not store row ids.
+ * Throws `damaged`.
+ */
 export function readRowIds(
   snapshot: Snapshot,
   number: number,

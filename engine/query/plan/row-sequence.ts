@@ -4,7 +4,7 @@ import { rowIdRanges } from '../../store/row-ids.js';
 import type { RowRef, Snapshot, SegmentRowSet } from '../../store/store.js';
 import { readRowIds } from './row-id-order.js';
 
-/** The rows of one segment in a sequence: positions `first` to `end` (exclusive). */
+/** The rows of one segment, which have the indexes `first` to `end` (exclusive) among the rows of all segments of the sequence. */
 interface SegmentRun {
   readonly segment: number;
   readonly rows: SegmentRowSet;

@@ -72,8 +72,8 @@ export async function runQuery(
 }
 
 /**
- * Runs a query over one version of a dataset. A large page is produced while its records are read; when the promise resolves, the records
- * of the first piece are complete.
+ * Runs a query over one version of a dataset. A page of more than `maxRecordsPerPiece` records is produced while it is consumed, unless the
+ * request asks for an explanation; when the promise resolves, the records of its first piece are complete.
  */
 export async function streamQuery(
   engine: QueryEngine,

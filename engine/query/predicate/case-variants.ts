@@ -2,8 +2,9 @@ import { lowerCase } from '../../text/fold.js';
 import { firstIndexWhere, stringOrder, type StringBound } from './value-bounds.js';
 
 /**
- * Returns a function that tells whether some case variant of one of these strings lies between two bounds, in the order of UTF-8 bytes.
- * Undefined if a string is not ASCII, because this module knows the variants of ASCII characters only.
+ * Returns a function that tells whether some case variant of one of these strings lies between two bounds (inclusive), in the order of
+ * UTF-8 bytes; it may also return true if a bound has no UTF-8 form. Undefined if a string is not ASCII, because this module knows the
+ * variants of ASCII characters only.
  */
 export function caseVariantsBetween(
   values: readonly string[],
@@ -22,8 +23,8 @@ export function caseVariantsBetween(
 }
 
 /**
- * Returns whether a case variant of an ASCII string, given in lower case, lies between two bounds; undefined if that depends on the case of
- * a letter, or on characters that are not ASCII. Bounds mostly share the letters with which they begin, and digits decide. Then neither
+ * Returns whether a case variant of an ASCII string, given in lower case, lies between two bounds; undefined if that may depend on the case
+ * of a letter, or on characters that are not ASCII. Bounds mostly share the letters with which they begin, and digits decide. Then neither
  * bound has to be converted to bytes, which a query would do for each segment.
  */
 function isOnlyVariantBetween(

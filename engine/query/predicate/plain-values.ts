@@ -23,7 +23,7 @@ export function comparePlainValues(a: PlainValue, b: PlainValue): number {
 /** Choice: a search applies patterns only to strings of at most 40,000 characters, so that no string delays other requests. */
 const maxMatchedCharacters = 40_000;
 
-/** Returns a test that is false for longer strings than 40,000 characters and otherwise calls `test`. */
+/** Returns a test that is false for strings of more than `maxMatchedCharacters` characters, and otherwise calls `test`. */
 export function limitTextLength(test: (text: string) => boolean): PlainTest {
   return (value) => {
     const text = String(value);

@@ -1,7 +1,7 @@
 import type { Bm25Weight } from '../../text/bm25.js';
 import type { StoredType } from '../../core/types.js';
 
-/** A field of a dataset. Its path and type come from the catalogue's list of fields, never from a request. */
+/** A field of the records. Its path and type come from a list of known fields, never from the text of a request. */
 export interface FieldRef {
   readonly name: string;
   readonly path: readonly string[];
@@ -104,7 +104,7 @@ export type ValueCondition = Exclude<Condition, { readonly kind: 'missing' | 'le
 /** The predicates of one kind. */
 export type PredicateOfKind<K extends Predicate['kind']> = Extract<Predicate, { readonly kind: K }>;
 
-/** A condition on the terms of its field, which has a relevance score and which the text index answers for texts. */
+/** A condition on the terms of its field, which has a relevance score; for most of those on texts, the text index can find the rows. */
 export type ScoredCondition = PredicateOfKind<'terms' | 'phrase' | 'wildcard'>;
 
 /**

@@ -4,7 +4,7 @@ import type { ScoredCondition, WildPart } from './predicate.js';
 import { isToken, separators } from '../../text/text-tokenizer.js';
 import { impliesMatchingTerm } from '../../text/wildcard-patterns.js';
 
-/** Matches a number in the syntax of requests; spaces around it are allowed. It must be matched with a whole string. */
+/** Matches a number in the syntax of requests; spaces and tabs around it are allowed. It must be matched with a whole string. */
 export const numberTextPattern =
   '[ \\t]*[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \\t]*';
 
@@ -91,8 +91,9 @@ const patternToken =
 const quantifierPattern = /^(?:[*+?]|\{\d+(?:,\d*)?\})/;
 
 /**
- * Returns a literal that every match of the regular expression contains; empty if none is found. Only literals outside groups and
- * alternatives are found. The result serves to exclude strings before the expression runs.
+ * Returns a literal that every match of the regular expression contains; empty if none is found. Literals inside groups are not found, and
+ * none is found in an expression that contains `|`, `(?` (except `(?s)` at the start), `\Q` or `\E`. The result serves to exclude strings
+ * before the expression runs.
  */
 export function requiredLiteral(pattern: string): string {
   const source = pattern.replace(/^\(\?s\)/, '');
@@ -119,7 +120,7 @@ export function requiredLiteral(pattern: string): string {
   return longest;
 }
 
-/** Returns the literal character of a token; undefined for a token that matches several characters or a position. */
+/** Returns the character that a token stands for; undefined unless the token is a plain character or a backslash with punctuation. */
 function literalCharacter(part: string): string | undefined {
   if (part.startsWith('\\')) return /^\\[!-/:-@[-`{-~]$/.test(part) ? part.slice(1) : undefined;
   return part.length <= 2 && !/^[[\](){}.^$*+?]/.test(part) ? part : undefined;

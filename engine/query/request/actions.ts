@@ -214,7 +214,7 @@ function equalsValue(field: FieldRef, value: unknown): Predicate {
     : equalityPredicate(field, [value], true);
 }
 
-/** Returns an equality condition; a `null` among the values matches records without the field. */
+/** Returns an equality condition; a `null` among the values matches records without a value of the field. */
 function equalityPredicate(
   field: FieldRef,
   values: readonly unknown[],
@@ -272,7 +272,7 @@ function ignoresCase(field: FieldRef): boolean {
   return isTextual(field.type) && !isReserved(field.path);
 }
 
-/** Removes `chr` from the value of a chromosome field, because chromosomes are stored without it. */
+/** Returns a string for `genomic_coordinates.chromosome` without a leading `chr`, in any letter case; other values are unchanged. */
 export function coordinateValue(field: FieldRef, value: unknown): unknown {
   const isChromosome = field.path.join('\n') === 'genomic_coordinates\nchromosome';
   return isChromosome && typeof value === 'string' ? value.replace(/^chr/i, '') : value;

@@ -49,7 +49,7 @@ export function leavesOf(node: ExplainNode): readonly ExplainLeaf[] {
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(leavesOf);
 }
 
-/** Returns the conditions of a tree that are not negated, in the order of the request. */
+/** Returns the conditions of a tree that lie outside every negation, in the order of the request. */
 export function positiveLeaves(node: ExplainNode): readonly ExplainLeaf[] {
   if (node.kind === 'not') return [];
   return node.kind === 'condition' ? [node] : node.nodes.flatMap(positiveLeaves);

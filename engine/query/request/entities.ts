@@ -25,7 +25,7 @@ export interface GeneNames {
 /** The context in which names of entities are resolved. */
 export interface EntityNames {
   readonly genes?: GeneNames | undefined;
-  /** The build, in upper case, of regions and variants that name none; null: any build of the dataset. */
+  /** The build, in upper case, of regions and variants that name none; null or absent: any build of the dataset. */
   readonly build?: string | null;
 }
 
@@ -56,15 +56,15 @@ export function parseEntities(
   return and([...byType.values()].map(or));
 }
 
-/** The values of one type in `entities`, one of which a record must have. */
+/** A pair of `entities`: an entity type and its values. */
 export interface EntityCondition {
   readonly type: EntityType;
   readonly values: readonly unknown[];
 }
 
 /**
- * Parses the `entities` of a request over many datasets: pairs of an entity type and values. Throws an `invalid` error that names the pair
- * if no dataset can answer it.
+ * Parses the `entities` of a request over many datasets: pairs of an entity type and values. Throws an `invalid` or `budget` error that
+ * names the pair if no dataset can answer it.
  */
 export function readEntities(input: unknown, genes?: GeneNames): readonly EntityCondition[] {
   if (input === undefined || input === null || input === '') return [];
@@ -176,7 +176,7 @@ const predicateOfEntityType: Readonly<Record<EntityType, EntityPredicate>> = {
 const otherBuildPattern =
   /^((?:grc[a-z]?|ncbi|build|hg|hs|b|t2t-?chm|chm|mm|rn)\d[\w.]*)[-:](.+)$/i;
 
-/** Parses a notation of genomics. Throws a problem if it begins with an unknown build. */
+/** Parses a notation of genomics; undefined for other texts. Throws a problem if it begins with an unknown build. */
 function readNotation(name: string): GenomicNotation | undefined {
   const notation = genomicNotation(name);
   if (notation !== undefined) return notation;
@@ -278,7 +278,10 @@ function requireName(value: unknown): string {
 
 const variantNamePattern = /^(GRCH3[78]|T2T-CHM13)-(?:CHR)?(.+)$/i;
 
-/** Returns the forms in which records may store the name of a variant: with and without `CHR` before the chromosome. */
+/**
+ * Returns the forms in which records may store the name of a variant: with and without `CHR` before the chromosome or, if the name does not
+ * begin with a genome build, only the name itself.
+ */
 function variantSpellings(name: string): readonly string[] {
   const match = variantNamePattern.exec(name);
   if (!match) return [name];

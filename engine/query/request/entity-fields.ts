@@ -10,7 +10,7 @@ import {
 import { Problem } from './problem.js';
 import { readScalar } from './request-values.js';
 
-/** Matches records that have one of these names in a field of the entity type, ignoring case. */
+/** Matches records that have one of these names in a field of the entity type. Throws a `Problem` if there is no such field. */
 export function entityFieldsEqualAny(
   fields: FieldIndex,
   type: EntityType,
@@ -33,8 +33,8 @@ export function fieldsOfEntities(
 }
 
 /**
- * Matches records in which a value of the field equals one of these names, ignoring case. Matches none if the names are not values of the
- * field's type.
+ * Matches records in which a value of the field equals one of these names, ignoring case in strings and texts. Matches none if no name is
+ * a value of the field's type, or if the field holds dates or objects.
  */
 export function fieldEqualsAny(field: FieldRef, names: readonly string[]): Predicate {
   const { type } = field;

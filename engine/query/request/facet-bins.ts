@@ -107,7 +107,7 @@ function logBins({ digits, scale }: Decimal, isWhole: boolean, input: unknown): 
       `interval of a log scale lies from ${minLogInterval} to ${maxLogInterval}, not ${valueForMessage(input)}`,
     );
   }
-  // The bins cover the range from the smallest to the largest double, or from 1 to the largest long.
+  // The bins cover the range from the smallest positive to the largest double, or from 1 to the largest long.
   const first = isWhole ? 0 : Math.floor(-323.5 / step);
   const last = Math.floor((isWhole ? 18.96 : 308.25) / step);
   const keys = Array.from({ length: last - first + 1 }, (_, index) =>

@@ -75,7 +75,7 @@ export function isReserved(path: readonly string[]): boolean {
   return path.length === 1 && (path[0] === '_id' || path[0] === '_commit');
 }
 
-/** Creates a field that is not in the catalogue: that of a file, a dry run or a search, or a reserved field. */
+/** Creates a field that is not in the catalogue. */
 export function uncataloguedField(
   path: readonly string[],
   dataType: DataType,

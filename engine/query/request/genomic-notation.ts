@@ -5,7 +5,7 @@ export type GenomicNotation =
   | { readonly kind: 'rs'; readonly id: string };
 
 interface Locus {
-  /** The build in upper case; null for the build of the dataset. */
+  /** The build in upper case; null if the notation names none. */
   readonly build: string | null;
   /** The chromosome in upper case. */
   readonly chromosome: string;
@@ -18,7 +18,10 @@ interface Locus {
  */
 const regionPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
-/** Matches a variant: like a region, with a reference and an alternate allele instead of the stop. */
+/**
+ * Matches a variant: an optional build and a chromosome as in a region, a position, and a reference and an alternate allele. The parts are
+ * separated by `-`, `:` or `_`, the alleles also by `>` or `/`; the position may follow `g.`.
+ */
 const variantPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;
 /** With fewer than three digits, `RS` in capitals may be the name of a gene, such as RS1. */

@@ -71,9 +71,7 @@ export const outputDelimiters: ReadonlyMap<string, OutputDelimiter> = new Map([
   ['tsv', '\t'],
 ] as const);
 
-/**
- * Parses the output format of a query of a file, and rejects unsupported parts. It needs no fields, so it runs before the file is opened.
- */
+/** Parses the output format of a query of a file, and rejects the parts of the request that such a query does not support. */
 export function parseOutput(input: unknown): OutputDelimiter {
   const body = requireBody(input);
   const refusedKeys = keysRefusedForFiles.filter((key) => isNonEmpty(body[key]));
@@ -123,7 +121,7 @@ export function parseDocumentQuery(body: unknown, index: FieldIndex): QueryReque
   return parseWithIndex(givenBody, index, undefined, pageLimitRule);
 }
 
-/** Parses the `params` of an export: a query without facets and offset, which by default returns every record. */
+/** Parses the `params` of an export: a query without facets, offset and explanation, which by default returns every record. */
 export function parseExportParams(
   params: unknown,
   fields: readonly DatasetField[],
@@ -251,7 +249,7 @@ function readFlag(key: string, input: unknown): boolean {
   throw invalidError(key, `Expected true or false, not ${valueForMessage(input)}`);
 }
 
-/** Rejects computed fields where a query is part of another request or queries a file, because they would be ignored. */
+/** Rejects computed fields, because they would be ignored: a caller that supports them takes them out of the body before. */
 function refuseAnnotation(body: RequestBody): void {
   const why = 'has no effect inside these parameters: send it beside them';
   if (isNonEmpty(body['target_fields']))

@@ -47,7 +47,7 @@ export interface Disjunction {
   readonly alternatives: readonly (readonly Clause[])[];
 }
 
-/** Parses a query string that is not blank. Throws a `Problem` that names the position of the mistake. */
+/** Parses a query string that is not blank. Throws a `Problem` that names the position of the mistake, or the exceeded limit. */
 export function parseGrammar(text: string): Disjunction {
   const bytes = Buffer.byteLength(text);
   if (bytes > budgets.queryBytes)

@@ -169,7 +169,8 @@ function termPredicate(parts: readonly WildPart[], field: FieldRef): Predicate {
 }
 
 /**
- * Builds the condition of a text without wildcards: a phrase in a field of type text or string, and a value to equal in any other field.
+ * Returns the condition of a text without wildcards: a phrase in a field of type text or string, and equality in any other field; `none` if
+ * the text is not a value of the field's type.
  */
 function textPredicate(text: string, field: FieldRef): Predicate {
   if (!isTextField(field)) return noneIfIncomparable(() => conditionOfAction(field, '', text));
@@ -192,7 +193,7 @@ function fieldRangePredicate(
   return noneIfIncomparable(() => intervalPredicate(field, low, high));
 }
 
-/** Returns the predicate that `build` returns; `none` if the value cannot be converted to the field's type. */
+/** Returns the predicate that `build` returns; `none` if the condition does not suit the field's type. */
 function noneIfIncomparable(build: () => Predicate): Predicate {
   try {
     return build();

@@ -41,8 +41,8 @@ export function twoEndedRange(
 }
 
 /**
- * Returns the end of a range in the form in which ends are compared. This is the stored form, because a decimal and the double nearest to
- * it are stored as one value.
+ * Returns the end of a range in the form in which two ends are compared. For a double or float, this is the stored form, because a decimal
+ * and the double nearest to it are stored as one value.
  */
 function comparableValue({ type }: FieldRef, value: unknown): bigint | number {
   if (type === 'date') return readDateInterval(value).start;

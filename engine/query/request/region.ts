@@ -25,7 +25,6 @@ export function parseRegion(value: unknown): Region {
   return { build, chromosome, start: start!, stop: stop! };
 }
 
-/** Returns the problem of an unknown build. */
 export function unknownBuildProblem(build: unknown): Problem {
   return new Problem(
     `Expected the build ${knownBuildsText}, not ${valueForMessage(build)}.${buildSuggestionText(build)}`,

@@ -7,7 +7,7 @@ export interface QueryAnswer<R = string> {
   /** The records, by default as a JSON array. */
   readonly results: R;
   readonly count: number;
-  /** The offset of the next page, null on the last. */
+  /** The offset of the next page; null on the last page, and for a query with a cursor. */
   readonly offset: number | null;
   /** A JSON object from field name to answer; absent if the request has no facets. */
   readonly facets?: string;

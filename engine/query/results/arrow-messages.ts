@@ -24,7 +24,6 @@ export interface RowSourceOrder {
   readonly index: Uint32Array;
 }
 
-/** The end-of-stream marker. */
 export const arrowEndOfStream = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 
 /** Returns the first bytes of an Arrow stream, which contain the schema with its metadata. */

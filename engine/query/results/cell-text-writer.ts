@@ -11,7 +11,7 @@ import { batchWriterOf, type CellForm, type WriteValue } from './scalar-text.js'
 
 /** The entries of a dictionary as texts. */
 interface DictionaryTexts {
-  /** The offset of each entry's text; -1 for an entry without a text, `unwrittenOffset` for an entry that has not been written yet. */
+  /** The offset of each entry's text; -1 for an entry without a text, `unwrittenOffset` for an entry whose text is not cached. */
   readonly begins: Int32Array;
   readonly ends: Int32Array;
 }
@@ -100,8 +100,8 @@ export class CellTextWriter {
   }
 
   /**
-   * Writes the texts of the elements of a list, each into its own cell. Returns the number in the block of a record that has more elements
-   * than there are cells; -1 if there is none.
+   * Writes the texts of the elements of a list, each into its own cell. Returns the index in the block of the last record that has more
+   * elements than there are cells; -1 if there is none.
    */
   writeElements(
     column: RecordColumn<TextNode> | undefined,

@@ -6,7 +6,7 @@ import type { LineTexts } from './line-writer.js';
 import type { ProjectedColumn } from './projection.js';
 import type { CellForm } from './scalar-text.js';
 
-/** A column of a table of cells. An object becomes one column per member. */
+/** A column of a table of cells. An object outside lists becomes one column per member. */
 export interface ProjectedCells {
   /** The names from the top-level column down. */
   readonly path: readonly string[];

@@ -17,7 +17,7 @@ import type { LeafValues } from './leaf-values.js';
 /** Collects the values of a column. The values of lists and objects are collected by the builders in `childBuilders`. */
 export class ResultColumnBuilder {
   readonly column: Column;
-  /** The builders of an object's members, in order, or of a list's elements. */
+  /** The builders of an object's members, in order, or the one of a list's elements; empty for a scalar. */
   readonly childBuilders: readonly ResultColumnBuilder[];
   length = 0;
   #nullCount = 0;
@@ -66,7 +66,7 @@ export class ResultColumnBuilder {
     this.#values!.addAll(length, values, indexes, count);
   }
 
-  /** Appends an object, or a list whose elements have been appended already. */
+  /** Appends an object or a list whose members or elements have been appended already. */
   appendNested(): void {
     this.#add(1);
   }
@@ -192,7 +192,6 @@ class BooleanValues implements ScalarValues {
   }
 }
 
-/** Collects 32-bit values. */
 class Int32Values implements ScalarValues {
   #int32s = new Int32Array(initialCapacity);
   readonly #view: (int32s: Int32Array) => Int32Array | Float32Array;

@@ -7,7 +7,7 @@ import { moveCursors, type RowBlock } from './row-blocks.js';
 /** Appends the value in the current slots of the cursors to a column. */
 interface ColumnNode {
   append(): void;
-  /** The cursor of the values, if the column is a scalar at the top level. */
+  /** The cursor of the values, if the node appends single scalars. */
   readonly scalar?: LeafCursor;
 }
 

@@ -11,8 +11,8 @@ export type ScalarType = Exclude<StoredType, 'object'>;
 
 /**
  * Converts the values of a leaf to the type of its column. A segment that was written before its column became wider has the narrower type:
- * whole numbers become longs, floats or doubles, floats become doubles, and every type becomes a string. Throws a `RangeError` if the leaf
- * cannot be converted to the column's type.
+ * integers become longs, floats or doubles, longs and floats become doubles, and every type becomes a string. Throws a `RangeError` for any
+ * other pair of types.
  */
 export function convertLeafValues(
   values: LeafValues,
@@ -41,7 +41,7 @@ export function convertLeafValues(
   );
 }
 
-/** Returns true if the leaf stores values of exactly this type. */
+/** Returns true if the leaf stores values as columns of this type do, so that they need no conversion. */
 export function storesType({ physical, isDate }: SegmentLeaf, type: ScalarType): boolean {
   return physical === physicalOfStored(type) && isDate === (type === 'date');
 }

@@ -12,7 +12,7 @@ import type { BucketFacet, Facet } from '../request/facet-request.js';
 /** A facet without buckets, which has a single answer. */
 export type BucketlessFacet = Exclude<Facet, BucketFacet>;
 
-/** Returns the JSON text of a facet's answer from the values of its aggregates. */
+/** Returns the JSON text of a facet's answer from the JSON texts of its aggregates. */
 export function bucketlessAnswerJson(facet: BucketlessFacet, values: readonly string[]): string {
   if (facet.kind === 'count') return values[0]!;
   if (facet.kind === 'percentiles')

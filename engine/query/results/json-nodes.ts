@@ -224,7 +224,7 @@ class SingletonNode implements TextNode {
   }
 }
 
-/** Writes a list or an object as the text of a cell. */
+/** Writes a list or an object as the text of a cell. Returns false, and writes nothing, if there is no value. */
 export function writeWholeCell(node: TextNode, out: ByteSink, form: CellForm): boolean {
   const from = out.endOffset;
   if (!node.write(out)) return false;

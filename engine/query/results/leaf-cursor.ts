@@ -7,7 +7,7 @@ import type { SegmentLeaf } from '../../store/segment-leaves.js';
 export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];
-  /** For each page by number, how many of its rows have been read one by one. */
+  /** By page number, how many requests for a row of the page have counted towards decoding the page as a whole. */
   readonly singleRows: Map<number, number>;
 }
 
@@ -53,7 +53,7 @@ export class LeafCursor {
     return true;
   }
 
-  /** True if the current page has been loaded. */
+  /** True if the current page has been loaded as a whole. */
   get isLoaded(): boolean {
     return this.#pages.pages[this.pageNumber] !== undefined;
   }
@@ -76,7 +76,7 @@ export class LeafCursor {
     this.page = page;
   }
 
-  /** Moves to a row of the current page. */
+  /** Moves to a row of the current page, whose first row is 0. */
   moveTo(row: number): void {
     const { rowSlots } = this.page;
     this.firstSlot = rowSlots === undefined ? row : rowSlots[row]!;

@@ -116,7 +116,10 @@ interface DefinedSlots extends Pick<LeafPage, 'definition' | 'level' | 'valueInd
   readonly values: number;
 }
 
-/** Returns the first `count` definition levels; all of them are `constant` if that is given. */
+/**
+ * Returns the definition levels of the first `count` slots, with the indexes and the number of their values; all levels are `constant` if
+ * that is given.
+ */
 function definedSlots(
   levels: Int32Array | Uint16Array,
   constant: number | undefined,

@@ -8,7 +8,10 @@ import { physicalType } from '../../parquet/parquet-schema.js';
 /** Approximate size in memory of a page's or dictionary's objects without their arrays, in bytes. */
 export const objectOverheadBytes = 500;
 
-/** The values of a page, or the entries of a dictionary, without nulls. Arrays that the type does not use are empty. */
+/**
+ * The values of a page, or the entries of a dictionary, without nulls. `int32s` and `floats` are views of the same 32-bit numbers, `int32s`
+ * and `doubles` of the same 64-bit numbers; arrays that do not concern the type are empty.
+ */
 export class LeafValues {
   readonly count: number;
   /**

@@ -1,6 +1,6 @@
 import type { Kernel } from '../../core/wasm-assembler.js';
 
-/** The 32-bit words that describe a cell to the kernel. All of them are addresses or sizes in bytes. */
+/** The offsets, in words, of the 32-bit words that describe a cell to the kernel; each word is an address or a size in bytes. */
 export const cellWordOffsets = {
   begins: 0,
   ends: 1,
@@ -11,7 +11,6 @@ export const cellWordOffsets = {
   noneBytes: 6,
 } as const;
 
-/** The number of words that describe a cell. */
 export const wordsPerCell = 7;
 
 /**

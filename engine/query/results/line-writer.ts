@@ -61,8 +61,8 @@ export interface BlockTexts {
 
 /**
  * Writes lines from the texts of their cells. A block of at least `minKernelRecords` records is written in WebAssembly if its texts fit
- * into the memory of the kernel: texts that are in a Parquet page or belong to dictionaries are copied there once, the others for each
- * block, and many lines are copied out at a time.
+ * into the memory of the kernel, except lines longer than the kernel's output. Texts that are in a Parquet page or belong to dictionaries
+ * stay there while there is room, the others are copied there for each block, and many lines are copied out at a time.
  */
 export class LineWriter {
   readonly #lines: LineTexts;
@@ -154,7 +154,7 @@ export class LineWriter {
     return endRecord;
   }
 
-  /** Copies the texts of a block to the kernel's memory; returns false if they do not fit. */
+  /** Copies the texts of a block to the kernel's memory; returns false if they do not fit, or if there are no cells. */
   #place(texts: BlockTexts, length: number): boolean {
     if (this.#cells.length === 0 || this.#textsAt + minKernelTextBytes > kernelMemoryBytes)
       return false;

@@ -16,8 +16,8 @@ const maxCachedTextBytes = 4 << 20;
 const unwrittenOffset = -2;
 
 /**
- * Writes the texts of lists of scalars. A short list of entries of a small dictionary is written only once; numbers without a dictionary
- * are written together. Call `release` after use.
+ * Writes the texts of lists of scalars. If there are many records, the texts of short lists of entries of a small dictionary are cached;
+ * many numbers without a dictionary are written together. Call `release` after use.
  */
 export class ListTextWriter {
   readonly #maxLists: number;
@@ -36,7 +36,7 @@ export class ListTextWriter {
     this.#keptTexts = keptTexts;
   }
 
-  /** Writes the texts of a column of a block to `out`, or to `#keptTexts` if they are cached. Returns the sink that contains them. */
+  /** Writes the texts of a column of a block to `out`, or to `#keptTexts` if most can be cached. Returns the sink that contains them. */
   write(
     node: ListNode,
     form: CellForm,

@@ -58,7 +58,7 @@ export function writeDouble(out: ByteSink, values: Float64Array, i: number): voi
 
 /**
  * Writes many doubles or integers. `begins` contains the index in `values` of each number, negative for none, and receives the offset of
- * its text in `out`. NaN and the infinities have no text.
+ * its text in `out`, or -1 for none; `ends` receives the ends of the texts. NaN and the infinities have no text.
  */
 export function writeNumbers(
   out: ByteSink,
@@ -126,7 +126,7 @@ function instantiateKernels() {
   };
 }
 
-/** Returns whether this many numbers are written faster by `writeNumbers` than one by one. */
+/** Returns whether to write this many numbers with `writeNumbers`: they are enough, or the kernels are compiled already. */
 export function isWorthKernel(numbers: number): boolean {
   return numberKernelsOfThread !== undefined || numbers >= minKernelNumbers;
 }

@@ -7,7 +7,7 @@ import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** The positions of the data pages of a leaf in a row group. Page i holds the rows `firstRows[i]` to `firstRows[i + 1]` (exclusive). */
 export interface PageLocations extends OffsetIndex {
-  /** The number of rows of every page except the last, if it is the same for all; otherwise 0. */
+  /** The number of rows of every page except the last, if it is the same for all and the last page has no more; otherwise 0. */
   readonly step: number;
 }
 

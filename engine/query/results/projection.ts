@@ -35,7 +35,7 @@ export function project(
   return projection;
 }
 
-/** Maximum number of projections that are cached per version of a dataset. */
+/** Maximum number of projections that are cached per list of columns. */
 const maxCachedProjections = 16;
 
 /**

@@ -26,7 +26,7 @@ export function shortDouble(float: number): number {
 /** Decimal scales up to 10^12, whose product with a float has at most 53 bits. */
 const powersOfTen = Float64Array.from({ length: 13 }, (_, decimals) => 10 ** decimals);
 
-/** Rounds to the nearest integer; if two are equally near, to the even one (ECMA-262, Number::toString, step 5). */
+/** Rounds to the nearest integer; if two are equally near, to the even one (ECMA-262, Number::toString, note 2). */
 function roundHalfToEven(value: number): number {
   const rounded = Math.round(value);
   return rounded - value === 0.5 && rounded % 2 === 1 ? rounded - 1 : rounded;

@@ -11,8 +11,8 @@ import { fieldExpression, newStatement, type RunSelect } from './dialect/stateme
 const scanCache = new LruCache<string, readonly number[]>(10_000);
 
 /**
- * Returns the BM25 weights of conditions. One SQL statement over all records counts the documents and tokens; its result is cached for the
- * snapshot.
+ * Returns the BM25 weights of conditions. One SQL statement over all records counts the records with a value of each field, the matches of
+ * each condition, and the tokens of texts; its result is cached for the version of the dataset.
  */
 export async function computeBm25Weights(
   snapshot: Snapshot,

@@ -4,8 +4,8 @@ import { conditionsIn, type CaseVariants, type Predicate } from '../predicate/pr
 import type { Statement } from './dialect/statement.js';
 
 /**
- * Returns the predicate as an SQL condition. A positive condition may be null if a value is missing; a negated one uses `IS NOT TRUE`, so
- * that it is true in that case.
+ * Returns the predicate as an SQL condition. A positive condition may be null if a value is missing; a negated one is then true, because it
+ * uses `IS NOT TRUE` or the negated SQL of its kind.
  */
 export function compilePredicate(statement: Statement, predicate: Predicate): string {
   return sqlContextOf(statement).sql(predicate);

@@ -126,7 +126,7 @@ class CountStatement {
   /** Returns the statement that counts, for each list of conditions, the records that satisfy all of them. */
   countingSelect(conditions: readonly (readonly string[])[]): SelectStatement {
     const { params, source } = this.#statement;
-    if (this.#conditions.length === 0) this.#conditions.push('true AS b0'); // the condition tree is empty
+    if (this.#conditions.length === 0) this.#conditions.push('true AS b0'); // a SELECT needs a column
     const names = this.#conditions.map((_, i) => `b${i}`);
     // DuckDB needs ten times as long to plan a thousand counts (2.3 s) with AND as with nested CASEs.
     const counts = conditions.map(

@@ -37,7 +37,7 @@ export function bucketExpression(
 
 /**
  * Returns a relation with one row for each combination of a record's buckets `x0`, `x1`… in the enclosing facets and its values of `own`. A
- * record is in a bucket only once, even if several elements of its list are. Rows of buckets that the answer leaves out
+ * record is in an enclosing bucket only once, even if several elements of its list are. Rows of buckets that the answer leaves out
  * (`ParentFacet.shown`) are left out, too.
  */
 export function facetValuesRelation(

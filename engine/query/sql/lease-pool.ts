@@ -10,8 +10,8 @@ interface LeaseRequest<T> {
 }
 
 /**
- * A pool of items that are created on demand, up to a limit. Heavy work holds at most half of them, so that light work starts at once
- * no matter how much heavy work waits. Heavy and light work are each served in order of arrival.
+ * A pool of items that are created on demand, up to a limit. Heavy work holds at most half of the limit, but may always hold one item; with
+ * a limit of two or more, heavy work alone never makes light work wait. Heavy and light work are each served in order of arrival.
  */
 export class LeasePool<T> {
   readonly #create: () => Promise<T>;

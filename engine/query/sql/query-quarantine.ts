@@ -99,7 +99,7 @@ async function readCrashes(file: string): Promise<CrashTimesByQuery> {
       JSON.parse((await readTextIfExists(file)) || '[]') as [string, readonly number[]][],
     );
   } catch {
-    return new Map(); // if the file cannot be read, at most one more crash happens
+    return new Map(); // the earlier crashes are forgotten, so a query may crash the process again
   }
 }
 

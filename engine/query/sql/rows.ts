@@ -86,7 +86,10 @@ export function countSelectStatement(
   };
 }
 
-/** Returns the ORDER BY clause; empty if the engine itself keeps insertion order and stops reading when the page is full. */
+/**
+ * Returns the ORDER BY clause; empty if there are no sort keys and the engine itself keeps insertion order, because it then stops reading
+ * when the page is full.
+ */
 function orderBySql(
   { dialect, caseVariants }: Statement,
   keys: readonly SortKey[],

@@ -42,9 +42,9 @@ export interface SqlEngineOptions {
   readonly threads: number;
   readonly spillFolder: string;
   readonly spillMb: number;
-  /** Maximum number of statements that run at once (default 4), half of which may be heavy. Each occupies a thread of libuv's pool. */
+  /** Maximum number of statements that run at once (default 4). Each occupies a thread of libuv's pool. For heavy ones, see `LeasePool`. */
   readonly connections?: number;
-  /** Refuses queries that crashed the process before. Set in the process that serves requests. */
+  /** Refuses queries that crashed the process before. */
   readonly quarantine?: QueryQuarantine;
 }
 
@@ -52,13 +52,13 @@ export interface SqlEngineOptions {
 export interface SqlEngine {
   /** The dialect of the engine. */
   readonly language: DialectFactory;
-  /** Runs one SELECT and returns its rows. Throws `canceled`, `budget` or `damaged`. */
+  /** Runs one SELECT and returns its rows. Throws `canceled`, `budget`, `damaged`, `internal`, or an error of the engine itself. */
   run(
     sql: string,
     params: readonly Param[],
     options?: RunOptions,
   ): Promise<readonly (readonly unknown[])[]>;
-  /** Runs one SELECT and yields its rows in batches. */
+  /** Runs one SELECT and yields its rows in batches. Throws the same errors. */
   stream(
     sql: string,
     params: readonly Param[],

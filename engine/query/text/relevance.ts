@@ -2,9 +2,9 @@ import { clauseTierOf, type Bm25Weight } from '../../text/bm25.js';
 import { isScoredCondition, operandsOf, type Predicate, type ScoreClause, type ScoredCondition } from '../predicate/predicate.js'; // prettier-ignore
 
 /**
- * Returns true if all records that satisfy the predicate have the same score, and therefore come in insertion order. This is so if each
- * clause with a positive boost is a single condition that the predicate requires, on a field that is not a text; in texts, the number of
- * occurrences counts.
+ * Returns true if each clause with a positive boost is a single condition or a negation that the predicate requires, and is no scored
+ * condition on a text field. All records that satisfy the predicate then have the same score and come in insertion order; in texts, the
+ * number of occurrences counts.
  */
 export function haveAllEqualScores(predicate: Predicate, scores: readonly ScoreClause[]): boolean {
   return scores.every(({ item, boost }) => {
@@ -27,11 +27,13 @@ export interface RankedClause {
 }
 
 /**
- * Returns the clauses that rank, and the tier: what each clause adds for records that satisfy it, in addition to the scores of its
- * conditions. The relevance of a record (query language 4.4) is the sum of boost × (tier + BM25 over all fields of the clause) over the
- * clauses that it satisfies. BM25 has k1 = 1.2 and b = 0.75, with text lengths and document frequencies of the whole snapshot. The tier is
- * larger than any sum of BM25, so that records that satisfy more clauses come first; it is omitted if there is only one clause and that has
- * scores. All executors compute the same double: the same operations in the same order.
+ * Returns the clauses with a positive boost, and the tier: what a clause adds to the score of a record that satisfies it, in addition to
+ * the scores of its conditions. The relevance of a record (query language 4.4) is the sum over the clauses of boost × (tier + scores): the
+ * tier if the record satisfies the clause, and the scores of those of its conditions that the record satisfies. The score of a condition is
+ * BM25 on a text field and an inverse document frequency on any other, by the statistics of the whole snapshot. The tier is greater than
+ * all these scores together, so that with equal boosts records that satisfy more clauses come first; executors leave it out if there is
+ * only one clause and a condition of it has a positive weight. All executors compute the same double: the same operations in the same
+ * order.
  */
 export function rankingClausesAndTier(scores: readonly ScoreClause[]): {
   readonly clauses: readonly RankedClause[];
@@ -52,7 +54,10 @@ export function rankingClausesAndTier(scores: readonly ScoreClause[]): {
   return { clauses, tier: clauseTierOf(clauseWeights) || 1 };
 }
 
-/** Returns the score clauses of the text conditions in filters, one for each term. Negated conditions contribute none. */
+/**
+ * Returns the score clauses of filters: one for each term of each `terms` condition. Negated conditions and those on the elements of a list
+ * contribute none.
+ */
 export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
   return operandsOf(predicate).flatMap((operand) => {
     if (operand.kind !== 'terms') return [];
@@ -60,7 +65,7 @@ export function scoreClausesOf(predicate: Predicate): readonly ScoreClause[] {
   });
 }
 
-/** Returns the conditions of a clause that have a score. A clause without a field has one condition for each field. */
+/** Returns the conditions of a clause that have a score and are not negated. */
 export function scoredConditionsOf(item: Predicate): readonly ScoredCondition[] {
   return operandsOf(item).filter(isScoredCondition);
 }
@@ -74,7 +79,7 @@ export function isSatisfiedByAnyOccurrence(item: Predicate): boolean {
     : isScoredCondition(item) && item.kind !== 'terms';
 }
 
-/** Returns true for a condition (not an AND or OR) on a field whose texts determine the score. */
+/** Returns true for a scored condition on a text field; `item` must not be an AND or OR. */
 export function isTextCondition(item: Predicate): boolean {
   return scoredConditionsOf(item).some(({ field }) => field.type === 'text');
 }
@@ -82,7 +87,10 @@ export function isTextCondition(item: Predicate): boolean {
 /** The weight of each condition that ranks. */
 export type ConditionWeights = ReadonlyMap<ScoredCondition, Bm25Weight>;
 
-/** Returns the conditions whose weights decide the order. A single one that is not on a text gives all its records the same score. */
+/**
+ * Returns the scored conditions of the clauses. None if there is only one and it is not on a text: it gives all records that satisfy it the
+ * same score, so its weight does not change the order.
+ */
 export function conditionsToWeigh(scores: readonly ScoreClause[]): readonly ScoredCondition[] {
   const conditions = scores.flatMap(({ item }) => scoredConditionsOf(item));
   return conditions.length === 1 && !isTextCondition(conditions[0]!) ? [] : conditions;

@@ -50,8 +50,8 @@ export function valueCount({ rows, offsets }: MemoryColumn): number {
 }
 
 /**
- * Returns the values from `from` to `to`, at most a block, as doubles. If they are not finite numbers, sets the reason in `overflow`
- * instead. The next call overwrites the array.
+ * Returns the values from `from` to `to`, at most a block, as doubles. If the column holds anything but finite numbers and flags, sets the
+ * reason in `overflow` instead. The next call overwrites the array.
  */
 export function doublesOf(
   { values }: MemoryColumn,

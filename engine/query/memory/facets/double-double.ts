@@ -48,9 +48,9 @@ function divideDouble([high, low]: DoubleDouble, divisor: number): DoubleDouble 
 }
 
 /**
- * The spread of values around a pivot, which is one of the values: their number, the sum of their differences from the pivot, and the sum
- * of the squares of these differences. The pivot is at most `sqrt(count)` standard deviations from the mean, so little precision is lost
- * when the mean is subtracted at the end.
+ * The spread of values around a pivot, which is one of the values or near their mean: their number, the sum of their differences from the
+ * pivot, and the sum of the squares of these differences. The pivot is at most `sqrt(count)` standard deviations from the mean, so little
+ * precision is lost when the mean is subtracted at the end.
  */
 export interface ShiftedMoments {
   readonly count: number;

@@ -10,7 +10,7 @@ import { Stats } from './stats-facet.js';
 import { facetKeysOfStringsWithin, StringIds } from './string-ids.js';
 
 /**
- * Counts a facet with nested facets. Row by row within a block, each value is assigned to a bucket below the parent's bucket. No field of
+ * Counts a facet with nested facets. Block by block, the value of each row is assigned to a bucket below that of its parent. No field of
  * the facets is a list.
  */
 export class FacetTree {
@@ -38,7 +38,6 @@ export class FacetTree {
   }
 }
 
-/** A node of the tree of nested facets. */
 interface FacetTreeNode {
   /** Starts a segment, to which the rows of the following calls of `add` belong. */
   begin(view: SegmentView): void;

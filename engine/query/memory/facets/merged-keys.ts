@@ -55,7 +55,7 @@ function numberKeys(parts: readonly PartialKeys[], json: (number: number) => str
 
 type StringKeys = Extract<PartialKeys, { kind: 'strings' }>;
 
-/** Maximum number of characters and of strings, added up, of which the cache of merged keys holds the keys. */
+/** The cache of merged keys holds the keys of strings with at most this many characters and ends, added up over all entries. */
 const maxCachedCharacters = 8 << 20;
 
 interface CachedKeys {

@@ -73,7 +73,6 @@ export class NumberIds {
     }
   }
 
-  /** Returns the number that has this id. */
   key(id: number): number {
     return id < directIdCount ? id - directIdOffset : this.#keys[id - directIdCount]!;
   }

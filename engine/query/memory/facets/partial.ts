@@ -17,7 +17,10 @@ export interface PartialBuckets {
   readonly keyOf: Uint32Array | undefined;
   /** For each bucket, the number of its parent bucket; undefined for a top-level facet without nested facets. */
   readonly parents: Uint32Array | undefined;
-  /** Number of rows of each bucket (in histograms and percentiles of a list, of values); a bucket with 0 is not part of the answer. */
+  /**
+   * Number of rows of each bucket (for a list of numbers, of values unless the facet is of the kind `terms`); a bucket with 0 is not part
+   * of the answer.
+   */
   readonly counts: Uint32Array;
   readonly nested: readonly FacetPartial[];
 }

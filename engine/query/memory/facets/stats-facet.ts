@@ -202,7 +202,10 @@ export class Stats {
     return keptCount;
   }
 
-  /** Sums the squared differences from the block's mean, and combines them with those of the earlier blocks. */
+  /**
+   * Sums the squares of the values of a block, their differences from the block's mean and the squares of these differences, and combines
+   * the sums with those of the earlier blocks.
+   */
   #spread(values: Float64Array, start: number, count: number, sum: number): void {
     const mean = sum / count;
     let squares = 0;

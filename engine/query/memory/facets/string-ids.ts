@@ -56,7 +56,6 @@ export class StringIds {
     for (let i = 0; i < count; i++) into[i] = indices[rows[i]!]! << 1;
   }
 
-  /** Returns the string that has this id. */
   text(id: number): string {
     return id & 1 ? this.#table!.text(id >>> 1) : this.#dictionary!.strings[id >>> 1]!;
   }

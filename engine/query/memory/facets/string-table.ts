@@ -17,12 +17,14 @@ export class StringTable {
     this.#overflow = overflow;
   }
 
-  /** Number of distinct strings. */
   get size(): number {
     return this.#size;
   }
 
-  /** Returns the number of the string `bytes[start..end)`, which is added if it is new. */
+  /**
+   * Returns the number of the string `bytes[start..end)`, which is added if it is new. If there is no room for it, sets the reason in the
+   * overflow and returns 0.
+   */
   add(bytes: Buffer, start: number, end: number): number {
     const hash = hashOf(bytes, start, end);
     const knownNumber = this.#find(bytes, start, end, hash);
@@ -51,7 +53,6 @@ export class StringTable {
       visit(this.#bytes, this.#start(number), this.#ends[number]!, number);
   }
 
-  /** Returns the string that has this number. */
   text(number: number): string {
     return this.#bytes.toString('utf8', this.#start(number), this.#ends[number]);
   }

@@ -30,8 +30,8 @@ export type ColumnValues =
   Numbers | NumberDictionary | Longs | Flags | DictionaryValues | Utf8Strings;
 
 /**
- * Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. In a column that was loaded as a whole,
- * integers are in the narrowest array that holds all of them.
+ * Integers and dates (microseconds since 1970) that doubles hold exactly, doubles, and floats. In a column that was loaded as a whole and
+ * not converted to doubles, integers are in the narrowest array that, by the statistics of the file, holds all of them.
  */
 export interface Numbers {
   readonly kind: 'numbers';
@@ -51,7 +51,7 @@ export interface NumberDictionary {
   readonly entries: Numbers;
 }
 
-/** Integers or dates, some of which lie beyond 2^53. */
+/** Integers or dates that may not all be exact as doubles. */
 interface Longs {
   readonly kind: 'longs';
   readonly longs: BigInt64Array;
@@ -70,7 +70,7 @@ export interface DictionaryValues {
   readonly kind: 'dictionary';
   readonly indices: Uint8Array | Uint16Array | Uint32Array;
   readonly dictionary: Dictionary;
-  /** The distinct indices if they are few: most conditions on strings then test only these. */
+  /** If they are few, the distinct indices, and possibly others: a condition that all or none of their entries satisfy tests no rows. */
   readonly distinct?: Int32Array | undefined;
 }
 
@@ -96,7 +96,7 @@ export type DistinctStrings = Pick<DictionaryValues, 'dictionary'> & {
   readonly distinct: Int32Array;
 };
 
-/** The columns of one segment, as conditions and facets access them. */
+/** The columns of a segment, of some of its rows, or of the elements of a list in it, as conditions and facets access them. */
 export interface SegmentView {
   readonly rows: number;
   /** Returns the number in the segment of a row of a view that leaves deleted rows out; absent if the numbers are the same. */
@@ -108,11 +108,11 @@ export interface SegmentView {
   /** Returns the column of a field; undefined if the segment does not store it, so that no row has a value. */
   column(field: FieldRef): MemoryColumn | undefined;
   /**
-   * Returns the distinct strings of a column that is not in memory yet, if the file has all of its strings in dictionaries; undefined
-   * otherwise.
+   * Returns the distinct strings of a column that is not in memory yet, if the file has all of its strings in dictionaries and the cache
+   * has room for them; undefined otherwise.
    */
   distinct?(field: FieldRef): DistinctStrings | undefined;
-  /** Returns the hash table of a column of strings; undefined if the column has none. */
+  /** Returns the hash table of a column of strings without a dictionary, which is built at its first use; undefined for other columns. */
   hashes?(field: FieldRef): StringHashes | undefined;
   /**
    * Returns the elements of a list of objects; undefined if the segment does not store the list. A view without this function has no lists
@@ -120,8 +120,8 @@ export interface SegmentView {
    */
   elements?(list: FieldRef): ListElements | undefined;
   /**
-   * Looks up terms in the index of a text field. Returns `absent` if the segment does not store the field, and a reason if it has no index
-   * of the field. A view without this function has no text indexes.
+   * Returns the text index of a field, `absent` if the segment does not store the field, and a reason if it has no index of the field. A
+   * view without this function has no text indexes.
    */
   text?(field: FieldRef): ColumnMatcher | 'absent' | Unsupported;
   /** Returns the rows in the order of the row ids that the segment stores; undefined if these ascend. */

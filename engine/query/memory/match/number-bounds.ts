@@ -16,7 +16,7 @@ const largestLong = 2n ** 63n - 1n;
 /** The magnitude up to which doubles hold all whole numbers exactly. */
 const maxExactInteger = 2n ** 53n;
 
-/** Returns the whole numbers in a range. */
+/** Returns the range of the whole numbers in a range; empty if `from` is greater than `to`. */
 export function integersOfRange({ low, high }: PredicateOfKind<'range'>): NumberRange<bigint> {
   const step = (bound: RangeEnd): bigint => (bound.inclusive ? 0n : 1n);
   return {
@@ -25,7 +25,7 @@ export function integersOfRange({ low, high }: PredicateOfKind<'range'>): Number
   };
 }
 
-/** Returns the 32-bit integers in a range; undefined if there are none. */
+/** Returns the range of the 32-bit integers in a range; undefined if there are none. */
 export function int32sOfRange({ from, to }: NumberRange<bigint>): NumberRange<number> | undefined {
   if (from > to || from > 0x7fff_ffffn || to < -0x8000_0000n) return undefined;
   return { from: Math.max(Number(from), -0x8000_0000), to: Math.min(Number(to), 0x7fff_ffff) };
@@ -65,7 +65,6 @@ export function int32sWithinDoubles({ from, to }: NumberRange<number>): NumberRa
   };
 }
 
-/** Returns the value, rounded to the field's type. */
 export function roundToFieldType(field: FieldRef, value: Scalar): number {
   return field.type === 'float' ? Math.fround(value as number) : (value as number);
 }

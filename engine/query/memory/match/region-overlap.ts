@@ -148,8 +148,8 @@ function mayBeginChromosome(
 }
 
 /**
- * Returns the offset of the end of the shortest chromosome name that starts at `from` and is followed by a hyphen, a number, a hyphen and a
- * number, and then by the end of the string, or by a hyphen and a rest without line breaks; -1 if there is none.
+ * Returns the offset of the end of the shortest chromosome name without a line break that starts at `from` and is followed by a hyphen, a
+ * number, a hyphen and a number, and then by the end of the string, or by a hyphen and a rest without line breaks; -1 if there is none.
  */
 function chromosomeNameEnd(bytes: Buffer, from: number, end: number, lastLine: number): number {
   for (let at = from + 1; at < end; at++) {

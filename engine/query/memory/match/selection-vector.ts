@@ -14,7 +14,8 @@ import {
 
 /**
  * The selected rows of a segment (or values of a column): one byte per row or, if few are selected, their numbers, ascending and without
- * duplicates. A selection vector that a function returns belongs to its caller, who may write into it.
+ * duplicates. A selection vector that a function returns belongs to its caller, who may write into it, unless the comment of the function
+ * excludes that.
  */
 export type SelectionVector = SelectionBytes | Int32Array;
 

@@ -105,8 +105,9 @@ export function startsWithBytes(bytes: Buffer, from: number, to: number, start: 
 }
 
 /**
- * Calls `each` with every value whose last eight bytes do not rule out that it equals `text`, which is in lower case if case is ignored.
- * The last four bytes exclude most values with one comparison; the four before them, most of those that end alike, as variants do.
+ * Calls `each` with every value whose last bytes do not rule out that it equals `text`, which is in lower case if case is ignored: the last
+ * eight, or four if `text` is shorter than eight. For a `text` of fewer than four bytes, calls it with every value. The last four bytes
+ * exclude most values with one comparison; the four before them, most of those that end alike, as variants do.
  */
 export function scanEnding(
   { bytes, offsets }: Utf8Strings,

@@ -13,7 +13,7 @@ import {
 } from './string-folded.js';
 import { PatternBudget, filterSparse, stringAt, stringTest } from './string-test.js';
 
-/** Returns the test that selects the strings that contain every one of `wantedTerms`. */
+/** Returns the test that selects the strings that contain every one of `wantedTerms`, in any order and letter case. */
 export function stringTermsTest(wantedTerms: readonly string[]): ValueTest {
   const foldedTerms = wantedTerms.map(caseFold);
   const otherTerms = asciiBuffers(foldedTerms)?.toSorted((a, b) => b.length - a.length).slice(1); // prettier-ignore
@@ -27,7 +27,7 @@ export function stringTermsTest(wantedTerms: readonly string[]): ValueTest {
   });
 }
 
-/** Returns the test that selects the strings that contain `wantedTerms` consecutively. */
+/** Returns the test that selects the strings that contain `wantedTerms` consecutively, in any letter case. */
 export function stringPhraseTest(wantedTerms: readonly string[]): ValueTest {
   const foldedTerms = wantedTerms.map(caseFold);
   const parts = asciiBuffers(foldedTerms);
@@ -74,7 +74,10 @@ interface CandidateTest extends Pick<FoldedSearch, 'isTerm'> {
   readonly test: (text: string) => boolean;
 }
 
-/** Returns the test that selects the strings that contain all of `parts` after case folding and pass `test`. */
+/**
+ * Returns the test that selects the strings that contain all of `parts` after case folding and pass `test`. Where `verify` decides by
+ * bytes, it must decide the same.
+ */
 function foldedTest(parts: readonly string[], { isTerm, verify, test }: CandidateTest): ValueTest {
   const needles = parts.flatMap((part) => (part === '' ? [] : (asciiBuffers([part]) ?? [])));
   const search: FoldedSearch = {

@@ -129,7 +129,10 @@ function rowTestsByCost(items: readonly Predicate[], context: MemoryContext): re
     .map(({ item }) => context.rowTest(item));
 }
 
-/** Returns the items of an `or`, with equality conditions on the same field merged, so that its values are read once. */
+/**
+ * Returns the items of an `or`, with equality conditions on the same field merged if they treat letter case alike, so that the values of
+ * the field are read once. All equality conditions come last.
+ */
 function mergeEqualities(items: readonly Predicate[]): readonly Predicate[] {
   const equalities = new Map<string, PredicateOfKind<'in'>[]>();
   const otherItems: Predicate[] = [];

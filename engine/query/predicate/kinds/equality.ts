@@ -70,13 +70,14 @@ export const equality = valueKind<EqualityCondition>({
 });
 
 /**
- * Maximum number of strings that are looked up in Bloom filters: with more, nearly every filter contains one of them by chance.
+ * Maximum number of values of a condition, and of case variants computed from them, that are looked up in Bloom filters: with more, nearly
+ * every filter contains one of them by chance.
  */
 const maxExactStrings = 64;
 
 /**
- * Maximum length of a list that is sorted for pruning. For longer lists, strings of which letter case is ignored are not compared with
- * bounds, and other values are compared as the one range that encloses them.
+ * Maximum length of a list that is sorted for pruning. The values of a longer list are compared with bounds as the one range that encloses
+ * them or, if letter case is ignored and the stored case variants are not known, not at all.
  */
 const maxSortedValues = 20_000;
 

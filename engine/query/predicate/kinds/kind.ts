@@ -8,8 +8,8 @@ import type { CaseVariants, FieldRef, Predicate, RangeEnd, Scalar } from '../pre
 import type { BoundStatistic } from '../value-bounds.js';
 
 /**
- * The definition of one kind of predicate, used by the whole platform. The table (index.ts) holds one entry per kind; the planner, the
- * executors that evaluate conditions, pruning, search and `explain` walk the tree of a predicate and call the entries.
+ * The definition of one kind of predicate. The table (index.ts) holds one entry per kind; the planner, the executors that evaluate
+ * conditions, pruning, search and `explain` walk the tree of a predicate and call the entries.
  *
  * An entry never calls itself for the items of a combinator: each operation passes its own recursive function.
  */
@@ -25,16 +25,16 @@ export interface PredicateKind<P extends Predicate> {
   needsWholeSegment(predicate: P, needsWholeSegment: (item: Predicate) => boolean): boolean;
   /** Returns whether the memory executor evaluates the predicate over the columns of a dataset. */
   memorySupport(predicate: P, context: SupportContext): MemorySupport;
-  /** Returns a test that is false only for segments in which, by the statistics of the log, no record satisfies the predicate. */
+  /** Returns a test that is false only for stored rows of which, by their statistics, none satisfies the predicate. */
   mayHold(predicate: P, context: PruneContext): SegmentTest;
-  /** Returns a test that is true only for segments in which, by the statistics of the log, every record satisfies the predicate. */
+  /** Returns a test that is true only for stored rows all of which, by their statistics, satisfy the predicate. */
   mustHold(predicate: P, context: PruneContext): SegmentTest;
   /**
    * Returns a function that counts the records of a segment without deleted rows that satisfy the predicate, by the statistics of the log,
    * or returns undefined if these do not tell; absent if statistics tell no more than `mayHold` and `mustHold`.
    */
   countByStatistics?(predicate: P, context: CountContext): (rows: StoredRows) => number | undefined;
-  /** Returns a string that every match contains in this letter case; absent or empty if there is none. */
+  /** Returns a string that every matching value contains in this letter case; absent or empty if none is known. */
   literal?(predicate: P): string;
   /** True if the memory executor looks up values by their hashes if the column has a hash table. */
   readonly isLookedUpByHash?: true;
@@ -47,7 +47,7 @@ export interface PredicateKind<P extends Predicate> {
    * every list of five or more values, and then sometimes returns records of a later file first. Absent if it never does.
    */
   mayNeedJoin?(predicate: P, caseVariants: CaseVariants): boolean;
-  /** Returns the values that the field's values equal in any letter case; absent or empty if letter case counts. */
+  /** Returns the strings one of which every matching value equals in some letter case; absent or empty if letter case counts. */
   valuesInAnyCase?(predicate: P): readonly string[];
   /** Returns the regular expressions of a request that the SQL engine has to compile; absent for kinds that have none. */
   regularExpressions?(predicate: P): readonly string[];
@@ -57,7 +57,10 @@ export interface PredicateKind<P extends Predicate> {
   document<D>(predicate: P, context: DocumentContext<D>): (document: D) => boolean;
   /** Returns what the predicate requires of its field. Searches narrow the catalogue by it, and `explain` derives causes from it. */
   requirement(predicate: P): Requirement;
-  /** Returns a function that counts the matches in a text, for the relevance of documents; absent for kinds that have no score. */
+  /**
+   * Returns a function that counts the matches in a text (a wildcard pattern counts at most once), for the relevance of documents; absent
+   * for kinds that have no score.
+   */
   occurrences?(predicate: P): (text: string) => number;
   /** Returns a short description in English, for `explain` and the log. */
   describe(predicate: P, describe: (item: Predicate) => string): string;
@@ -76,7 +79,7 @@ export interface Requirement {
   readonly start?: string;
   /** Strings that the value contains in some letter case. */
   readonly strings?: readonly string[];
-  /** The text that the value contains, to which similar values may be meant. */
+  /** The text that the value contains. Values similar to it may be meant. */
   readonly text?: string;
   /** The genome build of the region or variant, in upper case. */
   readonly build?: string;
@@ -104,7 +107,7 @@ export function unsupportedBecause(reason: string): MemorySupport {
 
 /** What `memorySupport` may ask about the dataset. */
 export interface SupportContext {
-  /** Returns the column of a field in the dataset's schema; undefined if no record stores the field. */
+  /** Returns the column of a field in the dataset's schema; undefined if the schema has none. */
   column(field: FieldRef): Column | undefined;
   /** Returns true if segments have an index of the terms of this field, as far as the schema shows; single segments may lack it. */
   hasTextIndex(field: FieldRef): boolean;
@@ -127,7 +130,7 @@ export interface StoredRows {
         readonly mayContainAny?: (hashes: FilterHashes) => boolean;
         /** ASCII characters with which all values begin, as in `SegmentColumnChunk`. */
         readonly prefix?: string;
-        /** Returns false if certainly none of the strings contains the bytes; the function reads the page of the strings. */
+        /** Returns false if certainly none of the strings contains the bytes; the function reads the pages of the column chunk. */
         readonly mayHoldBytes?: (bytes: Buffer) => boolean;
       }
     >

@@ -6,7 +6,10 @@ import { limitTextLength } from '../plain-values.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { describeValues, requireStringField, valueKind } from './value-kind.js';
 
-/** Maximum length of a compiled pattern: a longer one takes seconds for the strings of one test, which cannot be interrupted. */
+/**
+ * Maximum length, in instructions, of a compiled pattern that the memory executor runs: a longer one takes seconds for the strings of one
+ * test, which cannot be interrupted.
+ */
 const maxProgramInstructions = 1_000;
 
 /** The predicate kind `regexp`: a regular expression matches the whole value. The request's parser has already compiled the expression. */

@@ -11,7 +11,10 @@ interface SegmentColumn {
   readonly type: Column['type'];
 }
 
-/** `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: the column has no statistics. */
+/**
+ * `absent`: the segment has no such column, so the field is missing in all its records. `unknown`: the column has no statistics, or lies
+ * inside a list of objects.
+ */
 type SegmentColumnResult = SegmentColumn | 'absent' | 'unknown';
 
 type ColumnLocationInSegment =

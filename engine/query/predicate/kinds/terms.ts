@@ -65,10 +65,7 @@ function unsupportedOver(condition: TermCondition, family: TypeFamily): string |
   return invalidTermReason(condition) ?? requireStringField(condition, family);
 }
 
-/**
- * Returns why the memory executor cannot look up these terms: a wanted term that the tokenizer would split is in no index. Undefined if it
- * can.
- */
+/** Returns why the memory executor does not look for these terms: there are none, or one is not a single token. Undefined if it does. */
 function invalidTermReason({ terms }: TermCondition): string | undefined {
   const otherTerm = terms.find((term) => !isToken(term));
   if (terms.length === 0) return 'there are no terms to look for';

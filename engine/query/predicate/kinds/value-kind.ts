@@ -50,7 +50,7 @@ interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, Own
     condition: C,
     caseVariants: CaseVariants,
   ): ((low: StringBound, high: StringBound) => boolean) | undefined;
-  /** Returns all strings with an ASCII prefix that satisfy the condition, if they are few; otherwise undefined. */
+  /** Returns strings among which are all stored ones that satisfy the condition and begin with `prefix` (ASCII); undefined if unknown. */
   exactStrings?(
     condition: C,
     caseVariants: CaseVariants,
@@ -100,8 +100,8 @@ export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): Predic
       const mayLie = isVariantField(field) ? parts.place?.(condition, mayHold) : undefined;
       const find = columnFinder(field);
       /**
-       * The test of a column's bounds; null if bounds decide nothing, undefined until the test is first needed. If `mayLie` is used, this
-       * test is not.
+       * The test of a column's bounds; null if bounds decide nothing, undefined until the test is first needed. It is not applied to rows
+       * to which `mayLie` is.
        */
       let insideBounds: ((min: BoundStatistic, max: BoundStatistic) => boolean) | null | undefined;
       const isInside = (min: BoundStatistic, max: BoundStatistic): boolean => {
@@ -195,7 +195,7 @@ export function requireStringField(
   return family === 'string' ? undefined : `${kind} does not apply to ${field.name}, which holds no strings`; // prettier-ignore
 }
 
-/** Returns a description of values: at most three, each shortened. */
+/** Returns a description of values: the first three, each cut to 60 characters, and the number of the others. */
 export function describeValues(values: readonly Scalar[]): string {
   const shownValues = values.slice(0, 3).map((value) => {
     const text = typeof value === 'string' ? JSON.stringify(value) : String(value);

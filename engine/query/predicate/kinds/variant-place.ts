@@ -52,15 +52,15 @@ export function variantCoordinateRange(
 
 /** The positions of the variants on one chromosome, sorted by start. */
 interface VariantPositions {
-  /** Returns whether a case variant of the chromosome's name lies between two bounds. */
+  /** Returns whether a case variant of the chromosome's name lies between two bounds; true if that is not known. */
   readonly mayLieBetween: (low: Buffer, high: Buffer) => boolean;
   readonly starts: Float64Array;
   readonly stops: Float64Array;
 }
 
 /**
- * Returns a test that is false for rows that, by the bounds of their coordinates, contain none of these variants. Undefined if the name of
- * a variant cannot be parsed unambiguously. The test takes about as long for thousands of variants as for one.
+ * Returns a test that is false only for rows that, by the bounds of their coordinates, contain none of these variants. Undefined if the
+ * name of a variant cannot be parsed.
  */
 export function mayContainVariants(variants: readonly string[]): SegmentTest | undefined {
   const byChromosome = positionsOf(variants);

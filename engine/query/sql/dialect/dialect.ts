@@ -34,7 +34,7 @@ export interface Dialect {
   each(list: string, expression: (element: string) => string): string;
   flatten(list: string): string;
   some(list: string, test: (element: string) => string): string;
-  /** Returns whether an element of the list passes the test, which may contain subqueries. */
+  /** SQL that is true if an element of the list passes the test, which, unlike that of `some`, may contain subqueries. */
   someRow(list: string, test: (element: string) => string): string;
   listHas(list: string, value: string): string;
   /** SQL that is true if the value is missing, and never null; the column's `isList` is ignored. */
@@ -70,7 +70,7 @@ export interface Dialect {
   /** Returns the problem with a pattern, taken from the error message of a statement; undefined for other errors. */
   patternProblem(message: string): string | undefined;
   matches(text: string, pattern: string): string;
-  /** The build (1), chromosome (2, without `chr`), start (3) or stop (4) of a region string; empty if it is not a region. */
+  /** The build (1), chromosome (2, without `chr`), start (3) or stop (4) in the text of a region or variant; empty for other texts. */
   regionPart(text: string, part: number): string;
   /** The text as a 64-bit integer; null if it is not one. */
   wholeNumber(text: string): string;
@@ -128,14 +128,14 @@ export interface Dialect {
   floorDivide(value: string, factor: string, divisor: string): string;
   /**
    * The largest edge of a bin at or below a number, as a double. Edge `i` is the double `i * numerator / denominator`, both of which are
-   * positive doubles. A value of 2^50 bins or more is its own edge.
+   * positive doubles. A number whose absolute value is 2^50 bins or more is its own edge.
    */
   floorEdge(value: string, numerator: string, denominator: string): string;
   /**
    * The bin of a number on a logarithmic scale, with the sign of the number; 0 for zero. It is the index, counted from 1, of the last of
    * the ascending bound list `starts` that is at or below the absolute value. Start `i` is 10 to the power of `(first + i - 1) * step`,
    * rounded up if the number is an integer (`isWhole`), so that the comparison of integers is exact. The first start is at or below every
-   * absolute value.
+   * absolute value except zero.
    */
   powerBin(value: string, isWhole: boolean, starts: string, first: string, step: string): string;
 }

@@ -257,8 +257,8 @@ function isReal(type: StoredType): boolean {
 }
 
 /**
- * Returns SQL for a sum. A compensated sum does not depend on how rows are distributed among threads. Its parts may overflow although the
- * whole sum does not.
+ * Returns SQL for a sum. Doubles get a compensated sum, which hardly depends on how rows are distributed among threads. Its parts may
+ * overflow although the whole sum does not.
  */
 function sumSql(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `sum(${value}) ${over}`;

@@ -33,7 +33,7 @@ export interface Statement {
   readonly params: BoundParams;
   readonly columns: Columns;
   readonly caseVariants: CaseVariants;
-  /** Columns of type double that a segment stores as narrower numbers; each is a physical path with one name per line. */
+  /** Columns of type double, outside lists, that a segment stores as narrower numbers; each is a physical path with one name per line. */
   readonly widened: ReadonlySet<string>;
   /** The relation for the FROM clause: the snapshot's records, named `dialect.relation`. */
   readonly source: string;
