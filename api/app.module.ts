@@ -20,7 +20,7 @@ import { answerJobCalls } from './resources/expressions/run-expressions.js';
 import { AppContext, type AppServices } from './http/app-context.js';
 import { createAdapter, installCompression } from './http/server.js';
 
-/** The only Nest module: all controllers, the guard and the error filter. */
+/** The only Nest module: it has all controllers, the guards and the error filter. */
 @Module({})
 class AppModule {
   static forContext(context: AppContext, authenticator: Authenticator): DynamicModule {
@@ -109,7 +109,10 @@ export async function createApp(services: AppServices): Promise<App> {
 const openapiDocument = new OpenapiDocument(Object.values(operations), schemas);
 const knownRequestKeys = new KnownKeys(operations, schemas);
 
-/** Returns the public URL; throws if its path prefix begins like a path of the interface, because the two could not be told apart. */
+/**
+ * Returns the public URL, null if none is set; throws if its path prefix begins like a path of the interface, because the two could not be
+ * told apart.
+ */
 function publicUrlOf({ publicUrl }: AppServices['config']): string | null {
   const firstSegment = publicUrl === null ? '' : (new URL(publicUrl).pathname.split('/')[1] ?? '');
   const interfacePrefixes = Object.values(operations).flatMap(({ paths }) =>

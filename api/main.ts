@@ -17,9 +17,9 @@ import { multipartLimits } from './http/app-context.js';
 import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from './warm.js';
 
 /*
- * The API process: the supervisor forks it with the validated configuration as its one argument, receives
- * `{ type: 'listening', port }` once it serves requests or `{ type: 'refused', reason }` if it cannot, and restarts it when it
- * dies. It prints log lines only.
+ * The API process. The supervisor forks it with the validated configuration as its one argument and restarts it when it crashes. It sends
+ * the supervisor `{ type: 'listening', port }` once it serves requests, or `{ type: 'refused', reason }` if a restart cannot help, and
+ * prints log lines only.
  */
 
 /** Maximum disk space for the temporary files of queries, MB. */
@@ -29,7 +29,7 @@ const maxSpillMb = 16_384;
 const sqlConnections = 8;
 
 /**
- * The longest time that a start waits until the most recently used datasets are warm (`warm.ts`); the other datasets are warmed after the
+ * The longest time, in milliseconds, that a start waits for the warming of the datasets used last (`warm.ts`); the rest is warmed after the
  * server listens, while no request runs.
  */
 const maxWarmingMs = 3_000;
@@ -115,7 +115,7 @@ function exitWithReason(error: unknown): void {
   process.send({ type: 'refused', reason }, () => process.exit(refusedExitCode));
 }
 
-/** Why the server cannot listen: its address is in use or not available, an error of the configuration. Undefined for other errors. */
+/** Returns why the server cannot listen, if the port or host of the configuration is the cause; undefined for other errors. */
 function listenFailureReason(error: unknown): string | undefined {
   const { code, address, port } = error as {
     readonly code?: unknown;

@@ -21,7 +21,7 @@ import {
  * A server that starts has no column in memory and has compiled no code of a query. Before it listens, and later while no request runs, it
  * reads the first page of the datasets that were used last. For the first of them, it sends itself requests (`internal-requests.ts`) and
  * searches for words of the first page, so that the code of requests, of word searches and of records that lie apart is compiled. Then it
- * reads the footers of the files, loads each column that queries used, the smallest first, and looks up a value in it.
+ * reads the footers of the files, loads each column that queries used, the smallest first, and looks up values in some of them.
  */
 
 interface WarmingContext {
@@ -32,8 +32,8 @@ interface WarmingContext {
 }
 
 /**
- * Warms the hot datasets, or the newest dataset if there are none; resolves when all are warm or the signal aborts. `report` receives a
- * message for each failure.
+ * Warms the hot datasets, or the newest dataset if there are none; resolves when this is done or the signal aborts. `report` receives a
+ * message for each dataset that could not be warmed, unless it was deleted or the signal aborted.
  */
 export async function warmCaches(
   { catalog, store, queryEngine, app }: WarmingContext,
@@ -111,7 +111,7 @@ export async function warmCaches(
 
 /**
  * Returns words of the text fields of some records, each with the name of its field, in turns of the fields: words that at least two of the
- * records contain, the rarest first.
+ * records contain, the rarest first, at most `maxWordsPerField` of each field.
  */
 function repeatedWords(
   records: readonly ObjectMembers[],
@@ -134,7 +134,7 @@ function repeatedWords(
 
 /**
  * Yields the indices of columns of these sizes in the order in which to load them: small columns first, so that most are loaded early, and
- * several together, up to `maxBatchBytes`.
+ * several together, up to `maxBatchBytes`; a larger column is loaded alone.
  */
 function* columnBatches(bytes: readonly number[]): Generator<readonly number[]> {
   let batch: number[] = [];

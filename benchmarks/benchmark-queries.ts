@@ -16,7 +16,7 @@ export interface SampleRecord {
   readonly start: number;
   readonly gene: string;
   readonly rowId: string;
-  /** 10,000 random variants. */
+  /** Random variants, at most 10,000. */
   readonly variants: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export interface BenchmarkQuery {
 /** Highest allowed ratio of a query for words to DuckDB's `ILIKE` over all string columns. */
 const maxWordsRatio = 0.2;
 
-/** The queries of the benchmark. */
+/** Returns the queries of the benchmark. */
 export function benchmarkQueries(sample: SampleRecord): readonly BenchmarkQuery[] {
   return [...filterQueries(sample), ...wordSearches(), ...facetQueries(), ...pageQueries()];
 }
@@ -193,7 +193,7 @@ const recordCountComparison: Pick<BenchmarkQuery, 'answerValue' | 'rowsValue'> =
   rowsValue: ([row]) => row![1],
 };
 
-/** A search for words, for which the server returns the hundred most relevant records and the peer engines return any hundred. */
+/** Returns a search for a word, for which the server returns the hundred most relevant records and the peer engines return any hundred. */
 function wordQuery(name: string, word: string): BenchmarkQuery {
   return recordPageQuery(
     name,
@@ -203,7 +203,7 @@ function wordQuery(name: string, word: string): BenchmarkQuery {
   );
 }
 
-/** A query string of one or more words; a record matches if any of its strings contains any of the words. */
+/** Returns a query string of one or more words; a record matches if any of its strings contains any of the words. */
 function wordsInAnyFieldQuery(name: string, words: readonly string[]): BenchmarkQuery {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,
@@ -218,7 +218,7 @@ function wordsInAnyFieldQuery(name: string, words: readonly string[]): Benchmark
   };
 }
 
-/** A query for one word in any field, another word each time. */
+/** Returns a query for one word in any field, another word each time. */
 function varyingWordQuery(name: string): BenchmarkQuery {
   const queryOf = (number: number): BenchmarkQuery =>
     wordsInAnyFieldQuery(name, [moderateWords[number % moderateWords.length]!]);
@@ -285,7 +285,7 @@ function numbersIn(rows: readonly (readonly unknown[])[]): readonly (readonly nu
   return rows.map((row) => row.map(Number));
 }
 
-/** Rounds a sum, because adding the same numbers in another order changes the last digits. */
+/** Returns a statistic with nine digits, because adding the same numbers in another order changes the last digits of a sum. */
 function roundedText(value: number): string {
   return value.toPrecision(9);
 }

@@ -7,7 +7,10 @@ import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_261_121;
 
-/** A table of variants: 30 columns of ClinVar joined with gnomAD. Half of them are text, some of it quoted prose, and half are numbers. */
+/**
+ * A table of variants: 30 columns of ClinVar joined with gnomAD. About half of them are text, some of it quoted prose, and the others are
+ * numbers.
+ */
 export const csvFormat: Format = {
   name: 'csv',
   title: 'CSV, 30 columns',

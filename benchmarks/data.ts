@@ -61,7 +61,7 @@ const clinicalSignificances = [
   'Pathogenic',
 ];
 
-/** Keys of every type and number that VCF has: single values, lists, flags, and keys that most records lack. */
+/** Keys of several types and numbers: single values, lists, flags, and keys that most records lack. */
 export const infoKeys: readonly InfoKey[] = [
   { id: 'AC', number: 'A', type: 'Integer', make: (r) => String(1 + r.below(5000, 6)) },
   { id: 'AF', number: 'A', type: 'Float', make: (r) => (r.next() ** 8).toPrecision(4) },
@@ -94,7 +94,7 @@ export const infoKeys: readonly InfoKey[] = [
   { id: 'DB', number: '0', type: 'Flag', make: (r) => (r.next() < 0.5 ? '' : undefined) },
 ];
 
-/** Path of a BGZF-compressed VCF of `records` records, sorted by coordinate. The same number gives the same bytes. */
+/** Returns the path of a BGZF-compressed VCF of `records` records, sorted by coordinate. The same number gives the same bytes. */
 export function generateVcfFile(records: number): Promise<string> {
   return generateFile(`${records}-${seed}.vcf.gz`, () => vcfLines(records), 'bgzf');
 }

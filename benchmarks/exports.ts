@@ -31,7 +31,6 @@ const exportFormats: readonly {
   { format: 'parquet', copy: 'FORMAT parquet, COMPRESSION zstd', limit: 1 },
 ];
 
-/** What all rows of the result table of `exports` need. */
 interface ExportSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
@@ -43,8 +42,8 @@ interface ExportSetup {
 }
 
 /**
- * `npm run bench -- exports`: compares exports of all records with DuckDB's COPY of its own table, and a workbook with the streaming writer of
- * exceljs, and the memory of an export with that of a fifth of the records.
+ * `npm run bench -- exports`: compares exports of all records with DuckDB's COPY of its own table, and a workbook with the streaming writer
+ * of exceljs, and the memory of an export with that of an export of fewer records.
  */
 export async function runExports(flags: ReadonlySet<string>): Promise<void> {
   const givenSizes = [...flags].flatMap((flag) => /^--records=(\d+)$/.exec(flag)?.[1] ?? []);
@@ -157,7 +156,10 @@ async function measureWorkbookExport(setup: ExportSetup): Promise<ResultLine> {
   return resultLineOfExport(`excel, ${recordCountText(records)} records of 10 fields`, ours, 'exceljs, streaming', theirs, 0.25); // prettier-ignore
 }
 
-/** Measures the peak memory of the API and worker processes during an export of all records, compared with an export of a fifth of them. */
+/**
+ * Measures the peak memory of the API and worker processes during an export of all records, compared with an export of a fifth of them, but
+ * at most a million.
+ */
 async function measureExportMemory(
   { server, datasetId, records }: ExportSetup,
   format: string,

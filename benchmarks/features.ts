@@ -52,7 +52,7 @@ function* gtfLines(records: number): Generator<string> {
   yield* copyGenes(genes, records, '');
 }
 
-/** Returns the lines of a GFF3 or GTF file, grouped by gene. */
+/** Returns the lines of a GFF3 or GTF file, grouped by gene, without comments and lines that match `droppedLinePattern`. */
 function groupLinesByGene(
   text: string,
   droppedLinePattern: RegExp,

@@ -10,7 +10,7 @@ export interface Format {
   readonly title: string;
   /** Number of records that make about 200 MB of uncompressed text. */
   readonly records: number;
-  /** Path of a file of `records` records; generates the file unless it is cached. */
+  /** Returns the path of a file of `records` records; generates the file unless it is cached. */
   readonly file: (records: number) => Promise<string>;
   readonly reader: string;
   readonly params?: Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ export async function compareFormats(
   if (flags.has('--write')) writeResult(name, text);
 }
 
-/** Number of records of a quick or a full run. */
+/** Returns the number of records of a quick or a full run. */
 export function recordCountOf(format: Format, isQuick: boolean): number {
   return isQuick ? Math.ceil(format.records / 50) : format.records;
 }

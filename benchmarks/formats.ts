@@ -7,7 +7,7 @@ import { profileFormats } from './profile.js';
 import { vcfFormat, vcfSamplesFormat } from './vcf.js';
 import { xmlFormat } from './xml.js';
 
-/** Every input format. Each one is a benchmark; the benchmark `formats` runs all of them. */
+/** The input formats. Each one is a benchmark; the benchmark `formats` runs all of them. */
 export const formats: readonly Format[] = [
   vcfFormat,
   vcfSamplesFormat,

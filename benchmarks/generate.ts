@@ -8,9 +8,7 @@ import type { RandomGenerator } from './random.js';
 /** Folder of generated files, which later runs reuse. It may be deleted at any time. */
 export const cacheFolder = join('benchmarks', '.cache');
 
-/**
- * Writes a text to a file in the cache unless the file exists; returns its path. The extension of the file name determines the compression.
- */
+/** Writes a text to a file in the cache unless the file exists; returns its path. */
 export async function generateFile(
   name: string,
   pieces: () => Iterable<string>,
@@ -32,7 +30,7 @@ export async function generateFile(
   return file;
 }
 
-/** Replaces every digit of a text by a random digit. A number that does not begin with 0 gets no leading 0. */
+/** Replaces the digits of a text by random ones. A 0 at the beginning of a number stays, and no other number gets one. */
 export function randomizeDigits(text: string, random: RandomGenerator): string {
   return text.replace(/\d+/g, (digits) => {
     let number = '';

@@ -7,7 +7,7 @@ import { type RandomGenerator, seededRandom } from './random.js';
 
 const seed = 20_260_401;
 
-/** Variants as JSON lines: 30 keys of every type, among them objects and lists of objects. */
+/** Variants as JSON lines: 30 keys, among them texts, numbers, dates, a boolean, lists, objects and a list of objects. */
 export const jsonlFormat: Format = {
   name: 'jsonl',
   title: 'JSONL, 30 keys, some nested',

@@ -18,7 +18,7 @@ import { seededRandom } from './random.js';
 import { machineText, markdownTable, median, writeResult, type ResultLine } from './table.js';
 
 const runsPerMeasurement = 5;
-/** The number of commits after which one segment replaces the segments of these commits, as in a compaction. */
+/** The number of commits after which one of them also removes all earlier segments, as a compaction does. */
 const commitsPerMerge = 50;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 
@@ -45,7 +45,7 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
 interface LogSetup {
   readonly folder: DataFolder;
   readonly store: Store;
-  /** The segment that each commit adds; its file is in the scratch folder. */
+  /** The segment that each append adds; its file is in the scratch folder. */
   readonly segment: Segment;
 }
 

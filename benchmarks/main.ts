@@ -6,7 +6,6 @@ import { runLog } from './log.js';
 import { runQueries } from './query.js';
 import { runVersions } from './versions.js';
 
-/** All benchmarks by name. */
 const benchmarks: Readonly<Record<string, (flags: ReadonlySet<string>) => Promise<void>>> = {
   import: runImport,
   query: runQueries,

@@ -11,7 +11,10 @@ import { writeResult } from './table.js';
 const maxProfiledChunks = 12;
 const chunkBytes = 8 << 20;
 
-/** Phases of parsing a chunk, by the file of the innermost named frame of a sample's stack. The first phase that matches counts. */
+/**
+ * Phases of parsing a chunk. The innermost frame of a sample's stack whose file matches one decides, and the first phase that matches
+ * counts.
+ */
 const phasePatterns: readonly (readonly [name: string, place: RegExp])[] = [
   ['read and unpack', /\/readers\/source\/|\/engine\/files\.js/],
   ['parse', /\/readers\//],
@@ -20,7 +23,10 @@ const phasePatterns: readonly (readonly [name: string, place: RegExp])[] = [
 ];
 const jsEngineCategories = ['collect garbage', 'other'];
 
-/** `--profile`: share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each format. */
+/**
+ * Prints, for `--profile`, the share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each
+ * format.
+ */
 export async function profileFormats(
   formats: readonly Format[],
   flags: ReadonlySet<string>,
@@ -103,7 +109,7 @@ async function profileFormat(format: Format, path: string, folder: string, maxCh
   return { seconds, bytes };
 }
 
-/** Returns the share of each phase, and the functions with the most self time. */
+/** Returns the share of each phase, and the functions with their shares of self time, in descending order. */
 function timeByCategory({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((c) => [c, id])));
   const byId = new Map(nodes.map((node) => [node.id, node]));

@@ -17,7 +17,7 @@ interface MiddleRecord {
   readonly start: number;
 }
 
-/** The queries of the benchmark, about a record from the middle of the data. */
+/** Returns the queries of the benchmark, about a record from the middle of the data. */
 function comparedQueries({ variant, chromosome, start }: MiddleRecord): readonly ComparedQuery[] {
   const [from, to] = [start - 500_000, start + 500_000];
   const region = `genomic_coordinates.chromosome = '${chromosome}'

@@ -25,7 +25,7 @@ export async function measureCold(dataset: QueryDataset): Promise<QueryTable> {
   );
 }
 
-/** The folder with the files of the dataset. */
+/** Returns the folder with the files of the dataset. */
 export const segmentsFolder = ({ data }: QueryDataset): string => join(data, 'datasets');
 
 /** Returns the median time of each engine's first answer after a start; the engines are started in turn, a few times each. */

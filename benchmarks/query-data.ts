@@ -23,7 +23,7 @@ const inventedWords = wordMiddles.flatMap((middle) =>
 
 /** A word in about a fifth of the records. */
 export const commonWord = inventedWords[0]!;
-/** A second word that is in about a fifth of the records, for searches of two words. */
+/** A second word, in about one of 27 records, for searches of two words. */
 export const secondCommonWord = inventedWords[1]!;
 /** A word in about thirty of one million records. */
 export const rareWord = inventedWords.at(-2)!;
@@ -47,7 +47,7 @@ const clndnKey: InfoKey = {
   },
 };
 
-/** Path of the VCF of the import benchmark with one more INFO key, a text in most records. */
+/** Returns the path of the VCF of the import benchmark with one more INFO key, a text in most records. */
 export function generateTextVcfFile(records: number): Promise<string> {
   return generateFile(
     `${records}-${seed}.text.vcf.gz`,

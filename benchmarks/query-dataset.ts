@@ -28,7 +28,7 @@ export interface QueryDataset extends MeasuredImport {
   readonly sample: SampleRecord;
 }
 
-/** Whether a dataset is so large that it need not fit into the cache of columns. */
+/** Returns whether a dataset is so large that it may not fit into the cache of columns. */
 export const isLarge = (records: number): boolean => records > 20_000_000;
 
 /**

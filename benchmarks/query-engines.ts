@@ -11,7 +11,6 @@ interface AnswerFacts {
   readonly value: unknown;
 }
 
-/** An answer of an engine, with its time. */
 interface EngineResult {
   /** Milliseconds: for the server, measured by its client and including HTTP; for a peer engine, measured in its process. */
   readonly ms: number;
@@ -31,7 +30,6 @@ export interface OpenedEngine {
 /** One of the engines that are compared, Strandlake included. */
 export interface ComparedEngine {
   readonly name: string;
-  /** Whether the engine can run this query. */
   canRun(query: BenchmarkQuery): boolean;
   open(): Promise<OpenedEngine>;
 }

@@ -48,7 +48,7 @@ const clickhouseTable = `CREATE TABLE t (
 ) ENGINE = MergeTree ORDER BY (chromosome, "start")`;
 
 /**
- * SQL of the columns that hold the strings of a record, including the elements of lists but not reserved columns; a word without a field is
+ * The columns that hold the strings of a record, including the elements of lists but not reserved columns; a word without a field is
  * searched in these columns.
  */
 export const stringColumns: readonly { readonly name: string; readonly isList: boolean }[] =
@@ -86,8 +86,8 @@ export function openChdb(records: number): Promise<QueryPeer> {
 }
 
 /**
- * Creates the tables of the peer engines from the dataset's files, unless the cache has them. A file that is written last marks the
- * tables as complete; if it is missing, as after an interrupted run, they are created again.
+ * Creates the tables of the peer engines from the dataset's files, unless the cache has them, made by the same versions and definitions. A
+ * file that is written last marks the tables as complete; if it is missing, as after an interrupted run, they are created again.
  */
 export async function makeTables(
   source: string,

@@ -6,7 +6,7 @@ import { type BenchServer, residentMb, startServer } from './server.js';
 
 /** The requests sent during one period of load. */
 interface LoadResult {
-  /** Duration of each request in milliseconds, ascending. */
+  /** Duration of each request without an error, in milliseconds, ascending. */
   readonly times: readonly number[];
   readonly errors: number;
   readonly seconds: number;

@@ -159,8 +159,8 @@ async function measureWordSearches(
 }
 
 /**
- * The memory of the processes after all queries. If the dataset fits into the cache of columns, Strandlake is compared with DuckDB; for a
- * larger dataset, the settings limit the memory.
+ * Returns rows with the memory of the processes after all queries. If the dataset fits into the cache of columns, Strandlake is compared
+ * with DuckDB; for a larger dataset, the settings limit the memory.
  */
 function memoryRows(engines: readonly OpenedEngine[], records: number): readonly string[] {
   const peakMb = engines.map(({ pid }) => peakResidentMb(pid));

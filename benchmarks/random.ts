@@ -1,8 +1,8 @@
 /** A generator of pseudo-random numbers (mulberry32). */
 export interface RandomGenerator {
-  /** The next number in [0, 1). */
+  /** Returns the next number in [0, 1). */
   next(): number;
-  /** Integer in [0, limit). A larger `skew` makes small integers more frequent. */
+  /** Returns an integer in [0, limit). A larger `skew` makes small integers more frequent. */
   below(limit: number, skew?: number): number;
   pick<T>(values: readonly T[]): T;
 }

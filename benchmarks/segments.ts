@@ -7,7 +7,7 @@ interface LogAction {
   readonly remove?: { readonly path: string };
 }
 
-/** Paths of the segments of a dataset's newest version, in the order in which they were added. */
+/** Returns the paths of the segments of a dataset's newest version, in the order in which the log last added them. */
 export function segmentsOf(data: string, datasetId: number): readonly string[] {
   const folder = join(data, 'datasets', String(datasetId));
   const log = join(folder, '_delta_log');

@@ -38,16 +38,15 @@ interface StartOptions {
   readonly examples?: boolean;
 }
 
-/** A server as `npm start` runs it. */
+/** A server as `npm start` runs it, but without a rate limit. */
 export interface BenchServer {
   readonly data: string;
   /** Origin of the server, such as `http://127.0.0.1:3000`. */
   readonly origin: string;
   /** Token of the first user. */
   readonly token: string;
-  /** Process id of the API process. */
   apiPid(): number;
-  /** Process id of the worker process, a child of the API process; 0 before it has started. */
+  /** Returns the process id of the worker process, a child of the API process; 0 before it has started. */
   workerPid(): number;
   call(method: string, path: string, body?: object): Promise<ServerAnswer>;
   /** Uploads a file to the first user's vault; returns the object's id. */
@@ -67,7 +66,7 @@ export interface BenchServer {
    * Returns the peak of the summed memory of API and worker process since the previous call, in MB. Sampling begins with the first call.
    */
   takePeakMb(): number;
-  /** Processor time of API and worker process since their start, in seconds. */
+  /** Returns the processor time of the API and worker process since their start, in seconds. */
   cpuSeconds(): number;
   stop(): Promise<void>;
 }
@@ -220,7 +219,7 @@ async function waitForServer(
   throw new Error('the server does not answer');
 }
 
-/** Samples the resident memory of all descendants (Linux): the API and the worker process are children of the supervisor. */
+/** Samples the resident memory of all descendants of the supervisor (Linux): of the API process and of the worker process, its child. */
 function watchMemory(supervisor: number): { takePeakMb(): number; stop(): void } {
   let peakKb = 0;
   let processes: readonly number[] = [];
@@ -260,23 +259,23 @@ function residentKb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(procField(pid, 'status'))?.[1] ?? 0);
 }
 
-/** Resident memory of a process, in MB. */
+/** Returns the resident memory of a process, in MB. */
 export function residentMb(pid: number): number {
   return residentKb(pid) / 1024;
 }
 
-/** Peak resident memory of a process since its start, in MB. */
+/** Returns the peak resident memory of a process since its start, in MB. */
 export function peakResidentMb(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(procField(pid, 'status'))?.[1] ?? 0) / 1024;
 }
 
-/** Processor time of a process and of the children that it has waited for, in seconds. Linux counts 100 ticks a second. */
+/** Returns the processor time of a process and of the children that it has waited for, in seconds. Linux counts 100 ticks a second. */
 function cpuSecondsOf(pid: number): number {
   const fields = procField(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   return sumOf(fields.slice(11, 15).map(Number)) / 100;
 }
 
-/** Processor time of the child processes that this process has waited for, in seconds. */
+/** Returns the processor time of the child processes that this process has waited for, in seconds. */
 export function childCpuSeconds(): number {
   const fields = procField(process.pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   return sumOf(fields.slice(13, 15).map(Number)) / 100;

@@ -11,7 +11,7 @@ export interface ResultLine {
   readonly limit: number | null;
 }
 
-/** Median; of an even number of values, the lower of the two middle ones. */
+/** Returns the median; of an even number of values, the lower of the two middle ones. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? Number.NaN;
 }

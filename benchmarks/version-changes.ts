@@ -9,14 +9,14 @@ import { median, type ResultLine } from './table.js';
 export const measuredRuns = 9;
 export const warmupRuns = 2;
 
-/** What all rows of the result table of `versions` need. */
+/** What the measurements of the benchmark `versions` share. */
 export interface VersionsSetup {
   readonly server: BenchServer;
   readonly datasetId: number;
   readonly duckdb: DuckDBConnection;
   readonly connections: HttpConnectionPool;
   readonly records: number;
-  /** The number of records that a delete names. */
+  /** The number of records that a change names. */
   readonly fewRecords: number;
   /** The ids of all records, in random order. */
   readonly ids: readonly string[];

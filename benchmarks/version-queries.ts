@@ -11,15 +11,18 @@ import {
   type VersionsSetup,
 } from './version-changes.js';
 
-/** Number of consecutive changes after which the queries are measured again. */
+/** Number of consecutive changes that are made before the queries are measured, on the newest version and on earlier ones. */
 const consecutiveChanges = 20;
-/** As many as of warm queries in the benchmark `query`, because a server in use is warm. */
+/**
+ * Number of runs of each request before it is measured: as many as the warm-up passes of the benchmark `query`, because a server in use is
+ * warm.
+ */
 const warmupQueryRuns = 20;
 /** More runs than of changes: an answer takes a few milliseconds, of which the machine's noise is a large part. */
 const measuredQueryRuns = 61;
 /** Number of upserts that are rolled back, one after the other; DuckDB has not yet replaced the records of any of them. */
 const rollbackRuns = 3;
-/** A dataset without commits for five seconds is merged further. */
+/** A pause that is longer than the five seconds without a commit after which a dataset is merged further. */
 const restMs = 7_000;
 
 /** Waits until all merges have ended, those included that begin when the dataset has had no commit for some time. */
@@ -36,9 +39,9 @@ interface MeasuredVersion {
 }
 
 /**
- * Measures a set of queries after many changes, and on earlier versions: the one before the changes, and the one after half of them, which
- * no merge has sorted. The newest version is compared with a dataset of the same records that no commit has changed; earlier versions are
- * compared with the newest one, and after deletes, which leave fewer records, with the unchanged dataset. All take turns.
+ * Measures a set of queries after many changes, and on earlier versions: the one before the changes and, for upserts, the one after half of
+ * them, which no merge has sorted. The newest version is compared with a dataset of the same records that no commit has changed; earlier
+ * versions are compared with the newest one, and after deletes, which leave fewer records, with the unchanged dataset. All take turns.
  */
 export async function measureQueries(
   setup: VersionsSetup,
@@ -111,10 +114,9 @@ export async function sortedRollbackLine(setup: VersionsSetup): Promise<ResultLi
 }
 
 /**
- * Measures the requests on each of some versions. The versions take turns, so that what else the machine does slows all of them down:
- * minutes apart, one query of one version took 117 and 165 ms. Another version is the first in each run: the first query after those of
- * another request, such as a lookup after a scan of all records, takes up to a millisecond longer. Returns the seconds by version, by
- * request and by run.
+ * Measures the requests on each of some versions. The versions take turns, so that what else the machine does slows all of them down.
+ * Another version is the first in each run: the first query after those of another request, such as a lookup after a scan of all records,
+ * takes up to a millisecond longer. Returns the seconds by version, by request and by run.
  */
 async function measureRequestsByVersion(
   { connections }: VersionsSetup,

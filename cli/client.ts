@@ -1,7 +1,7 @@
 import { AppError } from '../engine/core/errors.js';
 import { parseJson } from '../engine/core/json.js';
 
-/** The JSON object of a response or of a resource in it. */
+/** The JSON object of a response, of a resource in it, or of a request. */
 export type Answer = Readonly<Record<string, unknown>>;
 
 /** HTTP client of the server's public interface. Commands use the network only through it, and through `isServer`. */
@@ -99,7 +99,7 @@ function connectionError(origin: string, error: unknown): AppError {
   return new AppError('not-found', `no server answers at ${origin} (${reason})`, undefined, error);
 }
 
-/** Whether a Strandlake server answers at `origin`; false while it is starting or stopping. */
+/** Returns whether a server answers at `origin` whose `/health` is like that of Strandlake. */
 export async function isServer(origin: string): Promise<boolean> {
   try {
     const response = await fetch(`${origin}/health`);

@@ -19,5 +19,5 @@ export interface Command {
   run(run: CommandContext): Promise<number>;
 }
 
-/** Thrown for a wrong command line; `main` shows the usage and exits with code 2. */
+/** Thrown for a wrong command line; `main` shows the usage and returns the exit code 2. */
 export class UsageError extends Error {}

@@ -31,7 +31,9 @@ export async function withDataFolder<T>(
   }
 }
 
-/** Returns the data folder that the flag or the environment names. Throws `not-found` if it contains no catalogue. */
+/**
+ * Returns the data folder that the flag or the environment names, or else the default one. Throws `not-found` if it contains no catalogue.
+ */
 export async function requireDataFolder(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,

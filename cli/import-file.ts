@@ -15,8 +15,8 @@ export interface FileImport {
   readonly folder?: Folder;
   readonly datasetName?: string;
   /**
-   * Whether the records go into the dataset of this name, whatever it contains. If false, and the dataset of this name has other data, the
-   * records go into a new dataset, whose name ends with a number.
+   * Whether the records go into the dataset of this name, whatever it contains. If false, and the dataset of this name has imports, but
+   * none of this file that is completed or under way, the records go into a new dataset, whose name ends with a number.
    */
   readonly appends?: boolean;
 }
@@ -36,7 +36,6 @@ interface UploadTarget {
 
 const rootFolder: Folder = { path: '/', id: null };
 
-/** The result of an import. */
 interface ImportedFile {
   readonly datasetId: number;
   readonly fullPath: string;
@@ -102,7 +101,7 @@ export async function uploadFile(
   }
 }
 
-/** Returns the id of the file's object. Uploads the file unless the folder has an object of this name with the same MD5. */
+/** Returns the id of the file's object. Uploads the file unless the folder has an available file of this name with the same MD5. */
 async function uploadOnce(
   client: Client,
   file: FileReader,
@@ -155,8 +154,8 @@ interface DatasetAndJob {
 }
 
 /**
- * Finds the dataset into which the object was imported or is to be imported. Creates one if none has this name, or if the dataset of this
- * name has other data and `appends` is false.
+ * Finds the dataset into which the object was imported or is to be imported. Creates one if none has this name, or if `appends` is false
+ * and the dataset of this name has imports, but none of the object that is completed or under way.
  */
 async function findOrCreateDataset(
   client: Client,
@@ -172,7 +171,7 @@ async function findOrCreateDataset(
     const job = jobs.find(
       (one) => one['object_id'] === objectId && reusableStatuses.includes(String(one['status'])),
     );
-    const isEmpty = jobs.length === 0; // empty if an earlier run was interrupted before it created the import
+    const isEmpty = jobs.length === 0; // an earlier run may have been interrupted before it created the import
     if (job || isEmpty || appends)
       return {
         id: resourceId(existingDataset),
@@ -193,7 +192,7 @@ async function findOrCreateDataset(
   };
 }
 
-/** Polls an import until it ends, showing its progress; returns the number of records read. Throws if it fails. */
+/** Polls an import until it ends, showing its progress; returns the number of records read. Throws if it fails or is canceled. */
 async function followTask(
   client: Client,
   job: Answer,

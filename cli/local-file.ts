@@ -3,7 +3,7 @@ import { AppError } from '../engine/core/errors.js';
 import { listFolder, ensureLocalFolder, modifiedAt, moveFile } from '../engine/core/files.js';
 import { writeStream } from '../engine/core/file-writer.js';
 
-/** Whether the path is an existing local folder. */
+/** Returns whether the path is an existing local folder. */
 export async function isFolder(path: string): Promise<boolean> {
   const absolutePath = resolve(path);
   if (dirname(absolutePath) === absolutePath) return true;

@@ -5,7 +5,9 @@ import { type Command, UsageError } from './command.js';
 import { commands } from './commands/index.js';
 import type { Terminal } from './terminal.js';
 
-/** Runs one command line; returns the exit code: 0 for success, 1 for an error that was reported, 2 for a wrong command line. */
+/**
+ * Runs one command line; returns the exit code: that of the command, 1 for an `AppError`, which is reported, or 2 for a wrong command line.
+ */
 export async function main(
   argv: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

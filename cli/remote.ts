@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.js';
 
 /* The common parts of commands that work through a server: choosing the server, resolving paths on it, and showing results. */
 
-/** The options of every command that works through a server. */
+/** The options that choose the server and the token. */
 export const serverOptions = { url: { type: 'string' }, token: { type: 'string' } } as const;
 
 /** The environment variable with the address of the server. The variable for the token is that of the server's setting. */
@@ -36,6 +36,7 @@ interface ServerFlags {
 
 /**
  * Returns a client of the server that the flags, the environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order.
+ * Throws `not-found` if no server or no token for it is known.
  */
 export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
   const savedLogin = await readSavedLogin(env);
@@ -94,7 +95,6 @@ async function readSavedLogin(env: Environment): Promise<Login | undefined> {
   return JSON.parse(Buffer.from(await readFile(file)).toString('utf8')) as Login;
 }
 
-/** A location in a vault. */
 interface VaultLocation {
   readonly vaultId: number;
   /** `/runs/a`, without a slash at the end; the root is `/`. */
@@ -103,7 +103,7 @@ interface VaultLocation {
   readonly object: Answer | undefined;
 }
 
-/** Whether a text names a location on the server: `vault:/path`, `domain:vault:/path` or `~/path`. */
+/** Returns whether a text names a location on the server: `vault:/path`, `domain:vault:/path` or `~/path`. */
 export function isRemote(text: string): boolean {
   if (process.platform === 'win32' && /^[A-Za-z]:[\\/]/.test(text)) return false;
   return /^[^/]*:|^~(\/|$)/.test(text);
@@ -125,7 +125,7 @@ export async function resolveLocation(client: Client, fullPath: string): Promise
   );
 }
 
-/** Returns the parent folder of a location. */
+/** Returns the location of the parent folder, which need not exist. */
 export function resolveParentLocation(
   client: Client,
   { vaultId, path }: VaultLocation,
@@ -143,7 +143,7 @@ async function resolveLocationInVault(
   return { vaultId, path, object };
 }
 
-/** Whether a location given as `text` is a folder, or would become one, rather than a file or dataset. */
+/** Returns whether a location given as `text` is a folder, or is to become one, rather than a file or dataset. */
 export function isFolderLocation({ path, object }: VaultLocation, text: string): boolean {
   return path === '/' || text.endsWith('/') || object?.['object_type'] === 'folder';
 }
@@ -187,7 +187,7 @@ export async function resolveFolder(
 
 const pageSize = 500;
 
-/** Returns the rows of a list: of all its pages, or at most `most` rows. */
+/** Returns the rows of a list: of all its pages, but at most `maxRows` rows. */
 export async function fetchListItems(
   client: Client,
   path: string,

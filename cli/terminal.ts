@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 
-/** The input and output of a command. Tests collect the text; the program writes it to standard output and standard error. */
+/** Where a command writes its results, messages and progress, and asks for secrets. */
 export interface Terminal {
   /** Writes a result, to standard output. */
   out(text: string): void;
@@ -87,7 +87,10 @@ export function openTerminal(
   };
 }
 
-/** Replaces control and bidirectional characters, which file names and server messages may contain and a terminal would obey. */
+/**
+ * Replaces control characters other than line feeds, and bidirectional ones, which file names and server messages may contain and a
+ * terminal would obey.
+ */
 function printableText(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
 }

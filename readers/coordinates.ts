@@ -20,7 +20,8 @@ export const coordinatesColumn: Column = {
 };
 
 /**
- * Returns whether a chromosome name has the prefix `chr`, in any letter case, and more after it. Records store the name without the prefix.
+ * Returns whether a chromosome name has the prefix `chr`, in any letter case, and more after it. `genomic_coordinates` and `variant` have
+ * the name without the prefix.
  */
 export function hasChrPrefix(bytes: Uint8Array, from: number, to: number): boolean {
   return (

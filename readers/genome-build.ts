@@ -141,7 +141,7 @@ function joinNames(names: readonly string[]): string {
   return names.length > 5 ? `${firstNames} and ${names.length - 5} more` : firstNames;
 }
 
-/** Parses `reader_params.genome_build`; returns undefined if it is absent. Throws `invalid` for other builds than the known ones. */
+/** Parses `reader_params.genome_build`; returns undefined if it is absent, null or empty. Throws `invalid` for an unknown build. */
 export function readBuildParam(value: unknown): GenomeBuild | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const knownBuild = genomeBuildNamed(value);

@@ -12,7 +12,10 @@ import { removeCompressionExtension } from './source/compression.js';
 import { vcfReader } from './vcf/vcf.js';
 import { xmlReader } from './xml/xml.js';
 
-/** All readers. If several readers have an extension or recognize a content, the first one is used. */
+/**
+ * All readers. The first one that has an extension reads its files. If several readers recognize a content, the one for the extension
+ * precedes the others, and then the order counts.
+ */
 export const readers: readonly Reader[] = [
   eraseReaderTypes(vcfReader),
   eraseReaderTypes(jsonlReader),
@@ -85,8 +88,8 @@ export function readerForFile(filename: string): Reader {
 const formatSampleBytes = 64 << 10;
 
 /**
- * Returns the reader for a file whose name implies `namedReader`: that reader, unless the content is certainly of another format (a VCF file
- * named `.txt`, a GTF file named `.gff`). Callers use this function only if the request names no reader.
+ * Returns the reader for a file whose name implies `namedReader`: that reader, unless the content is certainly of another format (a VCF
+ * file named `.txt`, a GTF file named `.gff`).
  */
 export async function detectReaderForContent(
   namedReader: Reader,

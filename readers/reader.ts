@@ -8,7 +8,7 @@ import type { ChunkStart, Splitter } from './source/splitter.js';
 /**
  * The declaration of a format: how it is recognized, and how its bytes become columns. To add a format, add one file or folder and one line
  * in `index.ts`. `P` is the type of the parsed parameters, `H` that of the header data that each chunk needs; both are plain data that is
- * sent to every thread. `read` is called once per chunk, in any thread, and keeps nothing between chunks.
+ * sent to every thread. `read` is called for one chunk at a time, in any thread, and for some chunks again; it keeps nothing between calls.
  */
 export interface Reader<P = unknown, H = unknown> {
   readonly name: string;
@@ -23,8 +23,8 @@ export interface Reader<P = unknown, H = unknown> {
   /** Returns the encoding that `reader_params` declare, for `openSource`; absent for readers without such a parameter. */
   readonly encodingOf?: (input: Readonly<Record<string, unknown>>) => DeclaredEncoding;
   /**
-   * Parses `reader_params`; throws `invalid('reader_params', …)`. Apart from `encodingOf`, no other function of a reader reads the raw
-   * parameters.
+   * Parses `reader_params`; throws `invalid` for the field `reader_params`. Apart from `encodingOf`, no other function of a reader reads
+   * the raw parameters.
    */
   readonly params: (input: Readonly<Record<string, unknown>>) => P;
   /** Reads everything before the first record. Throws InputError for a file of another format. */
@@ -86,7 +86,7 @@ export interface Header<H> {
 export interface ReadOptions {
   /** The dataset's columns; in the final pass, all columns with the types that they must have. */
   readonly columns: Columns;
-  /** True if the chunk is read for the second time, with types that were unified over all chunks. */
+  /** Whether the chunk is read again, for example with types that were unified over all chunks. */
   readonly isFinal: boolean;
   /** The types inferred from earlier chunks. A reader may store values with these types from the start. */
   readonly hints?: Columns;
@@ -99,7 +99,7 @@ export interface ReadOptions {
  * Codes are defined in `engine/ingest/validation-codes.ts`.
  */
 export interface Report {
-  /** Reports an error: the record, which the reader has removed from its columns, counts as rejected. */
+  /** Reports an error: the record counts as rejected, and the reader removes it from its columns. */
   reject(line: number, code: number, field: string | null, message: string): void;
   /**
    * Reports a warning. Returns true if strict validation turns it into an error; the reader must then remove the record from its columns.

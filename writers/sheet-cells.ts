@@ -34,7 +34,7 @@ export const maxCellCharacters = 32_767;
 
 /**
  * Creates the format of the rows of some records of a file, which `first` other records precede. A sheet has `sheetRecords` records, in the
- * rows from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent: integers beyond 2^53,
+ * rows from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent: integers from 2^53 on,
  * and dates before March 1900 or after 9999, become texts. A text is always stored as a text, so that it is never run as a formula (threat
  * D3).
  */

@@ -37,7 +37,7 @@ export interface RecordSource {
 export interface FileContext {
   /** The columns of the records. */
   readonly projection: readonly ProjectedColumn[];
-  /** The columns of the cells, as `cellColumns` returns them. */
+  /** The names of the columns of the cells, one for each column that `cellColumns` returns. */
   readonly columns: readonly CellNames[];
   /** The length of the longest list of each of `columns`; null unless the format expands lists. */
   readonly longest: readonly number[] | null;
@@ -102,7 +102,7 @@ export interface Writer<Part = unknown> {
   readonly mediaType: string;
   /** A description for the API documentation, in one sentence. */
   readonly description: string;
-  /** Maximum number of records of a part. */
+  /** Maximum number of records of a part that is not a row group of a segment (`copiesRowGroups`). */
   readonly partRecords: number;
   /** Whether a part is one row group of a segment where possible, so that it can be copied. */
   readonly copiesRowGroups?: boolean;

@@ -29,8 +29,8 @@ interface ZipEntry {
 
 /**
  * Writes a ZIP file (PKWARE APPNOTE 6.3) as a stream: the sizes of an entry follow its content in a data descriptor, so that only the
- * central directory is kept in memory. ZIP64 is used only for sizes and offsets from 4 GiB on. Every function returns the next bytes of the
- * file.
+ * central directory is kept in memory. ZIP64 is used only for sizes and offsets that the fields of 32 bits cannot express. Every function
+ * returns the next bytes of the file.
  */
 export class ZipWriter {
   readonly #entries: ZipEntry[] = [];
@@ -50,7 +50,6 @@ export class ZipWriter {
     return this.#put(Buffer.concat([header, entry.name]));
   }
 
-  /** Adds a piece to the current entry. */
   addPiece({ deflated, crc, bytes }: DeflatedBlock): Uint8Array {
     const entry = this.#entries.at(-1)!;
     entry.crc = combineCrc32(entry.crc, crc, bytes);
@@ -59,7 +58,6 @@ export class ZipWriter {
     return this.#put(deflated);
   }
 
-  /** Ends the current entry. */
   endEntry(): Uint8Array {
     const entry = this.#entries.at(-1)!;
     entry.deflatedBytes += finalDeflateBlock.length;
@@ -73,7 +71,6 @@ export class ZipWriter {
     return this.#put(Buffer.concat([finalDeflateBlock, descriptor]));
   }
 
-  /** Writes a whole entry. */
   wholeEntry(name: string, plain: Uint8Array): Uint8Array {
     return Buffer.concat([
       this.beginEntry(name),
@@ -117,7 +114,7 @@ const zip64Version = 45;
 /** The flags say that the sizes follow the content, and that names are UTF-8. */
 const generalPurposeFlags = 0x0808;
 const deflateMethod = 8;
-/** 1 January 1980, the earliest date of the ZIP format; a fixed date makes files with the same records equal. */
+/** 1 January 1980, the earliest date of the ZIP format; with a fixed date, the bytes depend only on the entries. */
 const firstDosDate = 0x21;
 const maxUint32 = 0xffffffff;
 const noBytes = Buffer.alloc(0);

@@ -32,13 +32,16 @@ export const Public = (): MethodDecorator & ClassDecorator =>
   SetMetadata(accessMetadataKey, { kind: 'public' } satisfies AccessRule);
 
 /**
- * Admits anyone, with credentials or without; wrong credentials are refused. The handler decides what a caller sees, and a client without
- * credentials.
+ * Admits anyone, with credentials or without; wrong credentials are refused. The handler decides what clients with credentials see, and
+ * what those without.
  */
 export const AnyCaller = (): MethodDecorator & ClassDecorator =>
   SetMetadata(accessMetadataKey, { kind: 'anyone' } satisfies AccessRule);
 
-/** Admits users whose token has the scope; with `resource`, only those with the permission `level` on the resource of `:id`. */
+/**
+ * Admits users whose token has the scope; with `resource`, only those with the permission `level`, by default `scope`, on the resource of
+ * `:id`.
+ */
 export function Access(
   scope: 'read' | 'write',
   resource?: ResourceKind,

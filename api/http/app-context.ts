@@ -14,12 +14,15 @@ import { urlSigner, type UrlSigner } from './signed-url.js';
  * defaults below, which only tests change.
  */
 export interface ServerLimits {
-  /** Maximum number of failed logins per minute and client address. */
+  /**
+   * Maximum number, per minute, of wrong passwords for each client address and each email address, and of other wrong secrets for each
+   * client address.
+   */
   readonly failedLogins: number;
   /** Returns the time in milliseconds by which the limits per minute are counted. */
   readonly clock: () => number;
   readonly connectionsPerAddress: number;
-  /** Maximum times for receiving the headers, for a whole request, and for a pause in an upload. */
+  /** Maximum times for receiving the headers, for receiving a whole request, and for a pause in an upload or a download. */
   readonly headersMs: number;
   readonly requestMs: number;
   readonly idleMs: number;
@@ -30,8 +33,8 @@ export interface ServerLimits {
   readonly multipartBytes: number;
   readonly partBytes: number;
   /**
-   * If a handler takes longer than this time, the answer begins before its result is known: the server sends a space, and another one after
-   * each further period of this length, to keep the connection alive.
+   * If joining the parts of an upload takes longer than this time, the answer begins before the result is known: the server sends a space,
+   * and another one after each further period of this length, to keep the connection alive.
    */
   readonly keepAliveMs: number;
   /** Whether answers to clients on the same machine are compressed, too. */

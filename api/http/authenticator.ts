@@ -44,8 +44,8 @@ export class Authenticator {
     if (secret === undefined) return undefined;
     const authentication = await this.#authenticateSecret(secret);
     if (!authentication) {
-      // Only wrong secrets are counted, and they never cause a right one to be refused: many users may share one address, and a secret of
-      // 30 random characters cannot be guessed at any rate (threat A9).
+      // This limit counts only wrong secrets, and they never cause a right one to be refused: many users may share one address, and a
+      // secret of at least 30 random characters cannot be guessed at any rate (threat A9).
       throwIfOverLimit(this.#failures.acquire(request.clientAddress));
       throw unauthenticatedError('wrong');
     }

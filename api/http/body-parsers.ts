@@ -11,8 +11,8 @@ export const uploadPrefix = '/v2/uploads/';
 const octetStreamType = 'application/octet-stream';
 
 /**
- * Installs the body parsers: every body is JSON whatever its type, except uploads (raw) and form-encoded text.
- * Empty means `{}`; bodies on GET and DELETE are ignored; compressed bodies are refused.
+ * Installs the body parsers: a body is JSON whatever its content type, unless it is form-encoded; the bodies of uploads are not parsed. An
+ * empty body means `{}`. Bodies of GET and DELETE, and of requests without a route, are ignored; compressed bodies are refused.
  */
 export function installBodyParsers(
   fastify: FastifyInstance,

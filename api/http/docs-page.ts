@@ -21,8 +21,8 @@ small{opacity:.75}
 `;
 
 /**
- * The script builds the page only with textContent, so that no text of an answer becomes markup. It requests addresses relative to that of
- * the page, which may be below a path prefix.
+ * The script inserts texts only as text nodes and as properties of elements, so that no text of an answer becomes markup. It requests
+ * addresses relative to that of the page, which may be below a path prefix.
  */
 const script = `
 const el=(tag,props,...kids)=>{const e=Object.assign(document.createElement(tag),props);e.append(...kids);return e};

@@ -126,7 +126,7 @@ export class ErrorsFilter implements ExceptionFilter {
     void reply.send(Buffer.from(JSON.stringify(body)));
   }
 
-  /** Returns the answer 404, 405 or 501 to a request for which there is no route. */
+  /** Returns the answer 404, 405 or 501 to a request for which there is no route; undefined for other errors. */
   private unknownMethodAnswer(
     error: unknown,
     request: ApiRequest,

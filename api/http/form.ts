@@ -66,7 +66,7 @@ export class Form {
     return readInteger(value) ?? this.fail(key, 'A valid integer is required.');
   }
 
-  /** Reads an id: a positive whole number or its digits; `problem` is the message for anything else. */
+  /** Reads an id: a positive whole number, or its text; an empty text counts as absent, and `problem` is the message for anything else. */
   id(key: string, problem: string): number | undefined {
     const value = this.raw(key);
     if (value === undefined || value === '') return undefined;
@@ -103,7 +103,10 @@ export class Form {
     return isObject(value) ? value : this.fail(key, 'Must be a JSON object.');
   }
 
-  /** Reads a list of objects; also one object, or an object of objects keyed by `name` (contract 10.2). */
+  /**
+   * Reads a list of objects; also one object that has the key `name`, or an object of objects, each of which gets its key as its `name`
+   * unless it has one (contract 10.2).
+   */
   objectList(key: string): readonly JsonObject[] | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
@@ -163,7 +166,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Reads an id from a path, a query or a body: a positive whole number below 2^53, as number or digits; returns undefined for anything else.
+ * Reads an id from a path, a query or a body: a positive whole number below 2^53, as number or text; returns undefined for anything else.
  */
 export function readId(value: unknown): number | undefined {
   const number = readInteger(value);

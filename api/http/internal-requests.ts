@@ -2,9 +2,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import { duplexPair } from 'node:stream';
 
 /*
- * Requests that the server sends to itself before the first client does, so that the code for requests is compiled. They are handled like
- * all other requests, but arrive on a connection in memory, by which the server recognises them: they need no token that could leak, do not
- * count towards any rate limit, and are neither logged nor measured.
+ * Requests that the server sends to itself when it starts, so that the code for requests is compiled. They are handled like all other
+ * requests, but arrive on a connection in memory, by which the server recognises them: they need no token that could leak, do not count
+ * towards any rate limit, and are neither logged nor measured.
  */
 
 /**

@@ -13,16 +13,18 @@ export interface NamedSchema {
   readonly readOnly?: readonly string[];
 }
 
-/** The JSON schema of a value, and how it is read from a request body as a `T`; `never` for types that only answers use. */
+/** The JSON schema of a value, and how it is read from a request body as a `T`; `never` if the type has no `read`. */
 export interface ValueType<T = unknown> {
   readonly schema: Schema;
-  /** Reads the value of a key; undefined if it is absent or a mistake, which is noted in the form. Absent for types that only answers use. */
+  /**
+   * Reads the value of a key; returns undefined if it is absent or a mistake, which is noted in the form. Without `read`, the key is not
+   * read by the declaration of a body.
+   */
   readonly read?: (form: Form, key: string) => T | undefined;
   /** Turns the stored value into its JSON; the identity when absent. */
   readonly format?: (value: unknown) => unknown;
 }
 
-/** A string. */
 export const text: ValueType<string> = {
   schema: { type: 'string' },
   read: (form, key) => form.text(key),
@@ -37,12 +39,10 @@ export const nullableText: ValueType<string | null> = {
   schema: { type: ['string', 'null'] },
   read: (form, key) => form.nullableText(key),
 };
-/** A whole number. */
 export const integer: ValueType<number> = {
   schema: { type: 'integer' },
   read: (form, key) => form.integer(key),
 };
-/** `true` or `false`. */
 export const boolean: ValueType<boolean> = {
   schema: { type: 'boolean' },
   read: (form, key) => form.boolean(key),
@@ -57,7 +57,6 @@ export const jsonObjects: ValueType<readonly JsonObject[]> = {
   schema: { type: 'array', items: { type: 'object' } },
   read: (form, key) => form.objectList(key),
 };
-/** A list of strings. */
 export const strings: ValueType<readonly string[]> = {
   schema: { type: 'array', items: { type: 'string' } },
   read: (form, key) => form.textList(key),
@@ -66,7 +65,6 @@ export const strings: ValueType<readonly string[]> = {
 export const integers: ValueType<never> = { schema: { type: 'array', items: { type: 'integer' } } };
 /** Any JSON value. */
 export const anyType: ValueType = { schema: {}, read: (form, key) => form.raw(key) };
-/** The value null. */
 export const nullType: ValueType<never> = { schema: { type: 'null' } };
 /** An id: a positive whole number; a request may write its digits as a string. */
 export const id: ValueType<number> = {
@@ -273,7 +271,7 @@ export function camelCase(key: string): string {
   return key.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns a body schema that also admits the keys of the answer, which have no effect (contract 1.5). */
+/** Returns a body schema that also admits the keys of the answer; those that the body does not declare have no effect (contract 1.5). */
 export function withReadOnlyKeys(body: NamedSchema, answer: NamedSchema): NamedSchema {
   return { ...body, readOnly: Object.keys(answer.schema['properties'] as object) };
 }

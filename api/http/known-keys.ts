@@ -13,8 +13,8 @@ import type { NamedSchema, Schema } from './json-schema.js';
 
 /*
  * The server tells clients which keys of a request it ignores. Clients send keys of their own (contract 1.2), so an unknown key is an error
- * only if it looks like a misspelt one or stands in an object that admits no others, and its value is not null, or if the request has
- * `Prefer: handling=strict` (RFC 7240). The first `maxReportedKeys` of the others are named in the header `Ignored-Keys`.
+ * only if the request has `Prefer: handling=strict` (RFC 7240), or if its value is not null and it looks like a misspelt one or stands in
+ * an object that admits no others. The header `Ignored-Keys` names the keys that are ignored.
  */
 
 /** The keys that a part of a request may have. */
@@ -41,8 +41,7 @@ export class KnownKeys {
   }
 
   /**
-   * Checks the keys of the query string and of the body. Returns the unknown keys that are ignored; throws a 400 if an unknown key is an
-   * error.
+   * Checks the keys of the query string and of a JSON body. Returns the keys that are ignored; throws a 400 if an unknown key is an error.
    */
   checkRequest(operation: string, request: ApiRequest): readonly string[] {
     const row = this.#operations[operation];
@@ -56,7 +55,7 @@ export class KnownKeys {
     return check.ignoredKeysOrThrow();
   }
 
-  /** Checks the keys of a part of a body that the handler answers separately. */
+  /** Checks the keys of a part of a body that the handler answers separately; returns and throws as `checkRequest` does. */
   checkPart(schema: NamedSchema, value: unknown, request: ApiRequest): readonly string[] {
     const check = new KeyCheck(prefersStrictHandling(request));
     check.checkValue(value, this.#rulesOf(schema), []);
@@ -238,7 +237,7 @@ const keySynonyms: Synonyms = {
 /** The header that names the keys of a request that had no effect. */
 const ignoredHeader = 'Ignored-Keys';
 
-/** The maximum number of names in the header `Ignored-Keys`; the debug log has all of them. */
+/** The maximum number of names that one check adds to the header `Ignored-Keys`; the debug log has all of them. */
 const maxReportedKeys = 30;
 
 /** Adds the names of ignored keys to the header `Ignored-Keys` of the answer and writes them to the debug log. */
@@ -271,7 +270,7 @@ export class KnownKeysGuard implements CanActivate {
     const handler = execution.getHandler();
     const rule: AccessRule | undefined = Reflect.getMetadata(accessMetadataKey, handler);
     const operation: string | undefined = Reflect.getMetadata(operationMetadataKey, handler);
-    if (operation === undefined || rule?.kind === 'public') return true; // in a signed URL, the signature excludes other keys
+    if (operation === undefined || rule?.kind === 'public') return true;
     const http = execution.switchToHttp();
     const request = http.getRequest<ApiRequest>();
     const reply = http.getResponse<ApiReply>();

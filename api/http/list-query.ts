@@ -23,8 +23,8 @@ export function firstParamValue(
 }
 
 /**
- * Returns the ids in a parameter. A value that is not an id becomes 0, which matches nothing (contract 5.3: `account_id=-1` is an empty
- * list).
+ * Returns the ids in a parameter, separated by commas or repeated; undefined if there are none. A value that is not an id becomes 0, which
+ * matches nothing (contract 5.3: `account_id=-1` is an empty list).
  */
 export function paramIds(query: QueryParams, name: string): readonly number[] | undefined {
   const values = paramValues(query, name).flatMap((text) => text.split(','));

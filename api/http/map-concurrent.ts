@@ -1,4 +1,4 @@
-/** Maximum number of concurrent queries of one request, so that one request does not occupy every SQL connection. */
+/** Maximum number of items that one call processes at a time, so that one request does not occupy every SQL connection. */
 const maxConcurrent = 4;
 
 /** Maps items concurrently, a few at a time; the results are in the order of the items. */

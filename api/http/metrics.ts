@@ -20,8 +20,8 @@ const latencyBucketsSeconds = [
 ];
 
 /**
- * The metrics of a server, in the text format of OpenMetrics. Latencies are recorded as requests end; all other metrics are read when the
- * metrics are requested.
+ * The metrics of a server, in the text format of OpenMetrics. Latencies are recorded as requests end; the state of the catalogue, the disk,
+ * the cache and the worker process is read when the metrics are requested.
  */
 export class Metrics {
   readonly #registry = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();

@@ -58,7 +58,7 @@ export interface ListAnswer {
   readonly listOf: NamedSchema;
 }
 
-/** An operation as a resource declares it: without the id, and with the status 200 unless it gives another one. */
+/** An operation as a resource declares it: without the id; unless given, the status is 200 and the tag that of the resource. */
 export type OperationDeclaration = Omit<OperationRow, 'id' | 'status' | 'tag'> & {
   readonly status?: number;
   readonly tag?: string;
@@ -79,7 +79,7 @@ export function declareOperations<K extends string>(
   ) as Record<K, OperationRow>;
 }
 
-/** The query parameters of every list. */
+/** The query parameters by which a list is read in pages. */
 export const pagingParams = {
   limit: { description: 'Page size, 1 to 10,000.', example: '10' },
   page: { description: 'Page number, from 1.', example: '1' },

@@ -5,7 +5,7 @@ import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';
 import { throwIfOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
 
-/** Maximum number of password checks that wait at the same time; each takes about a fifth of a second of one core. */
+/** Maximum number of password checks that run or wait at the same time; each takes about a fifth of a second of one core. */
 const maxWaitingChecks = 50;
 
 /**

@@ -1,6 +1,9 @@
 import type { ApiReply, ApiRequest } from './api-request.js';
 
-/** Returns the value of a preference in the header `Prefer` of a request, such as `strict` in `handling=strict` (RFC 7240, section 2). */
+/**
+ * Returns the value of a preference in the header `Prefer` of a request, such as `strict` in `handling=strict` (RFC 7240, section 2);
+ * undefined if it has none.
+ */
 export function preferenceOf({ headers }: ApiRequest, name: string): string | undefined {
   const parts = [headers['prefer'] ?? []].flat().join(',').split(/[,;]/);
   const pairs = parts.map((part) => part.split('=').map((one) => one.trim()));

@@ -3,7 +3,7 @@ import { AppError } from '../../engine/core/errors.js';
 /** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
 type RateLimitResult = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
-/** Counts events by key in windows of a minute. */
+/** Counts events by key in consecutive windows of a minute. */
 export interface RateLimiter {
   /** Counts one event and returns whether it is within the limit. */
   acquire(key: string): RateLimitResult;
@@ -16,9 +16,7 @@ const maxCountedKeys = 100_000;
 
 const windowMs = 60_000;
 
-/**
- * Returns a limiter that allows at most `limit` events per key and minute; 0 turns the limit off. `clock` returns the time in milliseconds.
- */
+/** Returns a limiter that allows `limit` events per key in each window; 0 turns the limit off. `clock` returns the time in milliseconds. */
 export function rateLimiter(limit: number, clock: () => number): RateLimiter {
   let counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;

@@ -30,9 +30,9 @@ const compressedTypePattern =
 
 /**
  * Writes every answer as JSON with exactly `application/json`, because a charset after it breaks one client (contract 1.3), unless the
- * handler sets another content type: then it returns bytes or a stream, which are sent unchanged. JSON, pages of records and each
- * `ByteStream` are compressed on request. (A Nest interceptor could do the same, but with one, Nest wraps every request in four
- * observables, which takes a tenth of the time of a small query.)
+ * handler sets a content type: then it returns the content itself. JSON, pages of records and each `ByteStream` are compressed on request.
+ * (A Nest interceptor could do the same, but with one, Nest wraps every request in four observables, which takes a tenth of the time of a
+ * small query.)
  */
 export class ReplyAdapter extends FastifyAdapter {
   /** Whether answers to clients on the same machine are compressed, too. */

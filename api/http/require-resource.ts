@@ -42,8 +42,8 @@ export async function requireResourceOfUser<K extends ResourceKind>(
 }
 
 /**
- * Returns the dataset that a key of a request names. The message for a missing dataset is the same as for one that the caller cannot see
- * (contract 10.2). Throws 403 if the caller lacks the permission `level`.
+ * Returns the dataset whose id a key of a request has; undefined, with a mistake in the form, if there is none. The message for a missing
+ * dataset is the same as for one that the caller cannot see (contract 10.2). Throws 403 if the caller lacks the permission `level`.
  */
 export async function requireDatasetByName(
   tables: Tables,

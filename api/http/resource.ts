@@ -17,7 +17,7 @@ export interface ResourceField<Row, Context> {
   readonly create?: 'required' | 'optional';
   /** The type in create requests, if it differs from that of answers. */
   readonly createType?: ValueType;
-  /** The type in answers, if they repeat values as clients sent them, and requests are checked more closely elsewhere. */
+  /** The type in answers, if it is wider than that in requests because answers repeat values as clients sent them. */
   readonly answerType?: ValueType;
   /** Whether an update request may change the field. */
   readonly update?: boolean;

@@ -35,7 +35,7 @@ export function createAdapter(options: ServerOptions): ReplyAdapter {
   const addressOf = createCachedAddressReader(options);
   const adapter = new ReplyAdapter({
     skipMiddie: true,
-    bodyLimit: Number.MAX_SAFE_INTEGER, // body-parsers.ts limits JSON bodies, the announced size limits uploads
+    bodyLimit: Number.MAX_SAFE_INTEGER, // body-parsers.ts limits JSON bodies; the announced size, if any, limits uploads
     genReqId: () => randomUUID(),
     // Clients write these paths with and without a final slash (contract 18; Beacon v2). Nest removes the slash from the paths of routes,
     // so it is removed from requests as well.
@@ -76,8 +76,8 @@ export function createAdapter(options: ServerOptions): ReplyAdapter {
 const minCompressedBytes = 4096;
 
 /**
- * Lets replies be compressed as the client's `Accept-Encoding` wishes (RFC 9110, section 12.5.3). The fastest level is used, because a
- * higher one takes more time than it saves on the network.
+ * Lets replies be compressed as the client's `Accept-Encoding` wishes (RFC 9110, section 12.5.3). The levels of gzip, deflate and Brotli
+ * are low, because a higher one takes more time than it saves on the network.
  */
 export async function installCompression(fastify: FastifyInstance): Promise<void> {
   await fastify.register(fastifyCompress, {
@@ -152,8 +152,8 @@ function installHooks(
 }
 
 /**
- * Headers of every answer, except those to requests that the parser or the router cannot read: no credentials across origins, no MIME
- * sniffing, no caching, no referrer (threats A8, A13, D9).
+ * Headers of every answer, except those to refused connections and to requests that the parser or the router cannot read: no credentials
+ * across origins, no MIME sniffing, no caching, no referrer (threats A8, A13, D9). A handler may replace them.
  */
 const responseHeaders: readonly (readonly [string, string])[] = [
   ['Access-Control-Allow-Origin', '*'],
@@ -239,8 +239,8 @@ function tryCountConnection(
 const refusalTimeoutMs = 1_000;
 
 /**
- * Answers a refused connection and closes it after the client has ended its request: closing a socket with unread bytes resets the
- * connection, and the answer would be lost.
+ * Answers a refused connection and closes it when the client has closed its side, or after `refusalTimeoutMs`: closing a socket with unread
+ * bytes resets the connection, and the answer would be lost.
  */
 function refuseConnection(socket: Socket, detail: string): void {
   const close = (): void => void socket.destroy();
@@ -250,7 +250,10 @@ function refuseConnection(socket: Socket, detail: string): void {
   endWithError(socket, '503 Service Unavailable', detail);
 }
 
-/** Answers a request that Node's HTTP parser rejects (request smuggling, headers above 16 kB, no HTTP) and closes the connection. */
+/**
+ * Answers a request that Node's HTTP parser rejects (request smuggling, headers above 16 kB, slow headers, no HTTP) and closes the
+ * connection.
+ */
 function answerMalformedRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

@@ -9,7 +9,7 @@ import type { Peer } from './peer.js';
 
 const toParquetScript = fileURLToPath(new URL('./to-parquet.js', import.meta.url));
 
-/** Version of the installed bcftools, or undefined. */
+/** Returns the version of the installed bcftools; undefined if there is none. */
 export function bcftoolsVersion(): string | undefined {
   const { status, stdout } = spawnSync('bcftools', ['--version'], { encoding: 'utf8' });
   return status === 0 ? stdout.split('\n')[0]?.replace('bcftools ', '') : undefined;

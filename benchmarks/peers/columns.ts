@@ -40,7 +40,7 @@ export const fixedColumns: readonly PeerColumn[] = fixedVcfFields.map(
   }),
 );
 
-/** One column per INFO key. */
+/** Returns one column per INFO key. */
 export function infoColumns(keys: readonly VcfFieldDefinition[]): readonly PeerColumn[] {
   return keys.map(({ id, number, type }) => ({
     name: id,
@@ -54,7 +54,7 @@ export function infoColumns(keys: readonly VcfFieldDefinition[]): readonly PeerC
   }));
 }
 
-/** One column per FORMAT key, which holds the list of all samples' values. */
+/** Returns one column per FORMAT key, which holds the list of all samples' values. */
 export function sampleColumns(keys: readonly VcfFieldDefinition[]): readonly PeerColumn[] {
   return keys.map(({ id, number, type }) => {
     const list = `string_split(sample_${id}, ';')`;

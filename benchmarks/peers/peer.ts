@@ -14,8 +14,8 @@ export interface Peer {
 }
 
 /**
- * A compared program in one process: it is called with `args`, the input file and the output file, and writes the number of records to its
- * standard output.
+ * Returns a compared program that runs in one process: it is called with `args`, the input file and the output file, and writes the number
+ * of records to its standard output.
  */
 export function programPeer(
   name: string,
@@ -45,13 +45,13 @@ export function programPeer(
   };
 }
 
-/** A compared program that is a script in this folder and runs in Node. */
+/** Returns a compared program that is a script in this folder and runs in Node. */
 export function nodeProgram(name: string, version: string, script: string, output: string): Peer {
   const file = fileURLToPath(new URL(script, import.meta.url));
   return programPeer(name, () => version, process.execPath, [file], output);
 }
 
-/** A compared program that is a Python script in this folder. */
+/** Returns a compared program that is a Python script in this folder. */
 export function pythonProgram(name: string, script: string, args: readonly string[] = []): Peer {
   const file = join('benchmarks', 'peers', script);
   return programPeer(name, pythonVersion, 'python3', [file, ...args], 'peer.jsonl');

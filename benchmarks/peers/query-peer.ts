@@ -17,8 +17,8 @@ export interface PeerRequest {
 }
 
 /**
- * Answer of the process of a peer engine: the time of all statements in milliseconds, measured in that process, and the rows of the
- * statements with the shape `values`.
+ * Answer of the process of a peer engine: the time of all statements in milliseconds, measured in that process, and the rows of each
+ * statement; with the shape `records`, one row with the length and the number of the records.
  */
 export type PeerAnswer =
   | { readonly ms: number; readonly rows: readonly (readonly (readonly unknown[])[])[] }
@@ -80,8 +80,8 @@ async function receivePeerAnswer(name: string, child: ChildProcess): Promise<Pee
 }
 
 /**
- * Main loop of the process of a peer engine: answers messages until the parent ends. `runStatement` runs a statement and
- * returns a function that parses the rows of its result; the measured time does not include the parsing.
+ * Serves a peer engine in this process: answers messages until the parent ends. `runStatement` runs a statement and returns a function that
+ * parses the rows of its result; the measured time does not include the parsing.
  */
 export function servePeer(
   runStatement: (statement: PeerStatement) => Promise<() => readonly (readonly unknown[])[]>,

@@ -5,8 +5,8 @@ import { UsageError } from '../command.js';
 export const dataOption = { data: { type: 'string' } } as const satisfies ParseArgsOptionsConfig;
 
 /**
- * Parses the options of a command that runs once. Throws `UsageError` for an unknown option, and unless the number of positional arguments
- * is between `range.min` and `range.max`.
+ * Parses the options and the positional arguments of a command. Throws `UsageError` for an unknown option, and unless the number of
+ * positional arguments is between `range.min` and `range.max`.
  */
 export function readOptions<O extends ParseArgsOptionsConfig>(
   args: readonly string[],

@@ -114,10 +114,7 @@ export const exportCommand: Command = {
 
 const pollMs = 200;
 
-/**
- * Loads the export formats, and with them all writers, which the server's supervisor and all commands but `export` and `verify` do not
- * need.
- */
+/** Loads the export formats, and with them all writers. */
 const loadFormats = () => import('../../scheduler/jobs/export/format.js');
 
 function progressOf(job: Answer): { percent: number | null; records: number; perSecond: number } {

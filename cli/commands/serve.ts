@@ -84,7 +84,10 @@ function isRefused(message: unknown): message is { readonly reason: string } {
   return type === 'refused' && typeof reason === 'string';
 }
 
-/** Imports the named files through the server that already uses the data folder; returns the exit code. */
+/**
+ * Imports the named files through the server that already uses the data folder; returns the exit code. Throws `conflict` if no file is
+ * named.
+ */
 async function importIntoRunningServer(
   config: Config,
   origin: string,

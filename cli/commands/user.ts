@@ -153,7 +153,7 @@ interface ListedUser {
   readonly isActive: boolean;
 }
 
-/** Returns the users of the token's account; the token must be an administrator's. */
+/** Returns the users of the token's account, or those with an email address; the token must be an administrator's. */
 export async function fetchUsers(client: Client, email?: string): Promise<readonly ListedUser[]> {
   const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
   return (await fetchListItems(client, `/v1/users${filter}`)).map((row) => ({
@@ -165,7 +165,7 @@ export async function fetchUsers(client: Client, email?: string): Promise<readon
   }));
 }
 
-/** Returns the users of a data folder, of all accounts. */
+/** Returns the users of all accounts in a data folder, or those with an email address. */
 async function listUsersOfDataFolder(
   flag: string | undefined,
   env: CommandContext['env'],
@@ -182,7 +182,7 @@ async function listUsersOfDataFolder(
   });
 }
 
-/** Returns the domain of the account of the first user, which `serve` has created. */
+/** Returns the domain of the account of the first user. Throws `UsageError` if there is no user. */
 async function readFirstDomain(tx: Tables): Promise<string> {
   const [firstUser] = (await tx.users.list({}, { limit: 1, offset: 0 })).rows;
   const account = firstUser && (await tx.accounts.get(firstUser.accountId));

@@ -93,7 +93,7 @@ async function resolvePermissionsPath(client: Client, vaultPath: string): Promis
   return `/v2/vaults/${(await resolveLocation(client, vaultPath)).vaultId}/permissions`;
 }
 
-/** Whether a text names a user, by the email address, rather than a group, by its name. */
+/** Returns whether a text names a user, by the email address, rather than a group, by its name: whether it has an `@`. */
 function isEmailAddress(holder: string): boolean {
   return holder.includes('@');
 }

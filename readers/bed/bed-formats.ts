@@ -1,6 +1,6 @@
 import { removeCompressionExtension } from '../source/compression.js';
 
-/** BED, and the formats of UCSC tracks that extend the first three or six fields of BED. */
+/** BED, and the formats of UCSC tracks that extend the first three, six or twelve fields of BED. */
 export type BedFormat = 'bed' | 'bedGraph' | 'narrowPeak' | 'broadPeak' | 'gappedPeak';
 
 /** How the text of a field is parsed. */
@@ -56,7 +56,7 @@ export const bedFields: Readonly<Record<BedFormat, readonly BedField[]>> = {
   gappedPeak: [...twelveFields, ...signalFields],
 };
 
-/** The format for each file name extension, in lower case; null if only the content can decide. */
+/** The format for each file name extension, which is in lower case; null if only the content can decide. */
 export const bedFormatByExtension: ReadonlyMap<string, BedFormat | null> = new Map([
   ['bed', null],
   ['bedgraph', 'bedGraph'],

@@ -260,7 +260,10 @@ export class BedParser {
     this.#reportFault(i, 'is not a colour: expected R,G,B with values from 0 to 255, or 0');
   }
 
-  /** Stores a list of integers separated by commas, with or without a comma at its end. */
+  /**
+   * Stores a list of non-negative integers separated by commas, with or without a comma at its end. Any other item ends the list, and is an
+   * error unless validation is off.
+   */
   #addIntegerList(i: number, row: number): void {
     const bytes = this.#bytes;
     const to = this.#to[i]!;
@@ -305,7 +308,7 @@ export class BedParser {
     return itemCount;
   }
 
-  /** Returns whether a value is missing: `.` or the empty text. */
+  /** Returns whether field `i` of the line is missing: `.` or the empty text. */
   #isMissing(i: number): boolean {
     const from = this.#from[i]!;
     const size = this.#to[i]! - from;

@@ -18,8 +18,9 @@ interface CellColumnOptions {
 }
 
 /**
- * A column whose type is inferred from its cells: double if all of them are numbers, else string with the text of the cells. If doubles
- * cannot hold all its integers, the column becomes a long.
+ * A column whose type is inferred from its cells, apart from those that are empty or stand for null: double if all are numbers, or long if
+ * all are 64-bit integers and doubles cannot hold some of them; string or text, with the text of the cells, if one is no number or the
+ * header has found text. Without such cells, the type is open.
  */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;
@@ -28,7 +29,10 @@ export class CellColumn extends ColumnBuilder {
    * not depend on how the file is split.
    */
   isText: boolean;
-  /** Whether all numbers are 64-bit integers, and those beyond 2^53 are written without point and exponent; see `detectLongColumn`. */
+  /**
+   * Whether all numbers are 64-bit integers, and those from 2^53 on are written as digits with at most a minus sign; set by
+   * `detectLongColumn`.
+   */
   areAllIntegers = false;
   /** Whether doubles hold all integers of a column of integers exactly; `detectLongColumn` finds out. */
   isExactInDoubles = true;
@@ -36,7 +40,10 @@ export class CellColumn extends ColumnBuilder {
   hasLongText = false;
   /** Whether the cells are to be stored as lists of one element, in a second pass. */
   readonly isList: boolean;
-  /** The start of each number's cell, for the case that a later cell is not a number and the texts of the earlier cells are needed. */
+  /**
+   * The start of each number's cell, by row. The texts of these cells are read again if the column becomes text, or to decide whether it
+   * becomes a long.
+   */
   #cellStarts: Int32Array | null = null;
   readonly #physical: string;
   /**
@@ -109,7 +116,7 @@ export class CellColumn extends ColumnBuilder {
   }
 
   /**
-   * Reports the NaN and infinite cells of the chunk, unless the column holds text. If it holds text in another chunk,
+   * Reports the NaN and infinite cells that `countNonFinite` has counted, unless the column holds text. If it holds text in another chunk,
    * `resolveTypeDependentWarnings` removes the warnings.
    */
   warnOfNonFinite(report: Report): void {

@@ -23,7 +23,7 @@ export function decodeCell(cell: Uint8Array, encoding: DeclaredEncoding): string
   return isLatin ? windows1252Decoder.decode(cell) : text;
 }
 
-/** Returns the warning about a cell that is not in the declared encoding or, without a declaration, not in UTF-8. */
+/** Returns the warning about a cell or a header that is not valid UTF-8 and was decoded to `text`. */
 export function decodingWarning(text: string): string {
   return text.includes('\ufffd')
     ? 'bytes that are not UTF-8 were replaced by U+FFFD'

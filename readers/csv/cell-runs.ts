@@ -99,7 +99,7 @@ export function appendRunStrings(
   into.appendRun(window.gatheredBytes, size, window.gatheredEnds, count);
 }
 
-/** Records the cells of a run that stand for a missing value. Their starts must have been recorded before. */
+/** Records the cells of a run that are not empty and stand for null. Their starts must have been recorded before. */
 function recordMissingCells(
   { window: { rangeStarts: from, rangeEnds: to }, maxRows }: FastRowScanner,
   k: number,

@@ -6,7 +6,7 @@ import type { CsvFormat } from './csv-params.js';
  * between a closing quote and the delimiter is part of the cell. Lines end with LF, CRLF or CR.
  */
 export class CellScanner {
-  /** The text. It ends with a line end, so that scanning an unquoted cell needs no check for the end of the text. */
+  /** The text. Unless it is empty, it ends with a line end, so that scanning an unquoted cell needs no check for the end of the text. */
   protected bytes: Uint8Array = new Uint8Array(0);
   /** The number of the current line, counted from 1. */
   line = 0;
@@ -41,7 +41,10 @@ export class CellScanner {
     this.unclosedQuoteLine = 0;
   }
 
-  /** Scans the cell that begins at `at`; returns the position of the delimiter or line end that follows it. */
+  /**
+   * Scans the cell that begins at `at`; returns the position of the delimiter or line end that follows it, or the length of the text if a
+   * quote is not closed.
+   */
   scanCell(at: number): number {
     const { bytes } = this;
     if (bytes[at] === this.#quoteByte && matchesBytes(bytes, at, this.#quote)) {

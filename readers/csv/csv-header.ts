@@ -21,21 +21,23 @@ export interface CsvHeader {
   readonly columns: readonly (CsvColumn | null)[];
   /** Number of lines up to and including the row or comment with the names of the columns; 0 if there is none. */
   readonly bodyLine: number;
-  /** For a MAF file with a known genome build, the properties of its MAF columns; otherwise null. */
+  /** The properties of the MAF columns of a MAF file with a known genome build; null for other files, and if `known_sources` is false. */
   readonly maf: MafHeader | null;
 }
 
-/** A column of the file. */
 export interface CsvColumn {
   readonly name: string;
-  /** True if a cell of the first rows is text or if the column holds chromosomes: the column is then a string in every chunk. */
+  /**
+   * Whether a cell of the first rows is text or the column holds chromosomes: the column then holds text in every chunk, unless the dataset
+   * has it with a type.
+   */
   readonly holdsText: boolean;
 }
 
 /** The message for a quote that is never closed; the error has its line. */
 export const unclosedQuoteMessage = 'a quote that is opened here is never closed';
 
-/** The message about a quote that is closed too late. */
+/** The message for a quote that is not closed within the maximum length of a cell. */
 export const quoteTooLongMessage = `a quote that is opened here is not closed within ${byteSizeText(budgets.textBytes)}, the most that a cell may have: close it, or set reader_params.quotechar to "" if cells are not quoted`;
 
 /** What to do about a file with too many columns. */
@@ -64,17 +66,17 @@ export async function readCsvHeader(
   }
 }
 
-/** A row in the first bytes of the file. */
+/** A row, or a comment before the first row, in the first bytes of the file. */
 interface HeaderRow {
   readonly cells: readonly string[];
   /** The line at which the row begins, from 1. */
   readonly line: number;
-  /** Offset of the next row; `linesBefore` is the number of lines before it. */
+  /** Offset of the line after the row; `linesBefore` is the number of lines before that offset. */
   readonly next: number;
   readonly linesBefore: number;
   /** The line of a quote that is not closed; 0 if there is none. */
   readonly unclosedQuoteLine: number;
-  /** Whether a cell is not valid UTF-8, so that it had to be decoded in another way. */
+  /** Whether a cell of a row is not valid UTF-8 and the request does not declare Latin-1; undefined for a comment. */
   readonly hasInvalidUtf8?: boolean;
 }
 

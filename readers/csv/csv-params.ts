@@ -56,7 +56,7 @@ export const csvParameterHelp = {
   known_sources: 'false: a MAF file is read like any other, without genomic_coordinates and variant.',
 }; // prettier-ignore
 
-/** Parses `reader_params`; `usualDelimiter` is the default delimiter of the format. Throws `invalid('reader_params', …)`. */
+/** Parses `reader_params`; `usualDelimiter` is the default delimiter of the format. Throws `invalid` for the field `reader_params`. */
 export function readCsvParams(input: JsonObject, usualDelimiter: string): CsvParams {
   const hasDelimiter = input['delimiter'] !== undefined && input['delimiter'] !== null;
   const params: CsvParams = {

@@ -32,7 +32,7 @@ import { codes, listOfOneWarning } from '../../engine/ingest/validation-codes.js
 
 /**
  * Parses the rows of one chunk into columns. Ordinary rows are appended in runs, column by column (`FastRowScanner`); other rows are
- * appended one by one, cell by cell. No object is created per row.
+ * appended one by one, cell by cell.
  */
 export class CsvParser extends CellScanner {
   readonly #format: CsvFormat;
@@ -50,7 +50,7 @@ export class CsvParser extends CellScanner {
   readonly #cellObjects: CellObjects;
   readonly #physicalNames: PhysicalNames;
   readonly #fileColumnNames: ReadonlySet<string | undefined>;
-  /** Number of columns of the header; `#keyCount` is the number of those that are read. */
+  /** Number of columns of the header; `#keyCount` is the number of those that `skipcols` does not leave out. */
   readonly #width: number;
   readonly #keyCount: number;
   readonly #maxTextBytes: number;
@@ -110,7 +110,7 @@ export class CsvParser extends CellScanner {
     this.#out.addBuilder(name, this.#inferredColumns[k]);
   }
 
-  /** Adds a column of strings, named by its position, for a cell beyond the header. */
+  /** Adds a column, named by its position, for a cell beyond the header, unless the position exceeds the maximum number of columns. */
   #addSurplusColumn(k: number): void {
     if (k >= budgets.columnsPerImport) return;
     const [name] = uniqueNames([`column_${k}`], this.#fileColumnNames);
@@ -242,7 +242,10 @@ export class CsvParser extends CellScanner {
     return count;
   }
 
-  /** Changes a column of numbers to one of strings: the numbers so far are replaced by the texts of their cells. */
+  /**
+   * Changes a column of numbers to one of text: the numbers so far, and the cells that stood for null, are replaced by the texts of the
+   * cells.
+   */
   #convertToText(column: CellColumn): void {
     column.isText = true;
     if (!column.hasNumbers && column.missingCount === 0) return;

@@ -46,8 +46,8 @@ export class CsvSplitter implements Splitter {
   }
 
   /**
-   * Scans record by record until no lines are left to skip. Returns the last boundary, the number of lines before it, and the ranges to
-   * drop.
+   * Scans record by record until no lines are left to skip or no further record is complete. Returns the last boundary, the number of lines
+   * before it, and the ranges to drop.
    */
   #skipLines(bytes: Uint8Array, isLast: boolean, lastSkippedLine: number) {
     const scanner = this.#scanner;
@@ -77,7 +77,10 @@ export class CsvSplitter implements Splitter {
     return { end: boundary, line, dropped: droppedRanges };
   }
 
-  /** Returns the end of the last record that ends within the bytes; a record must begin at `start`. */
+  /**
+   * Returns the end of the last complete record from `start` on, where a record must begin: `start` if there is none, and the end of the
+   * bytes if they are the last ones. A quoted cell that is too long is a fault.
+   */
   #findLastBoundary(bytes: Uint8Array, start: number, isLast: boolean): number | SplitFault {
     const { length } = bytes;
     const quote = this.#quote;

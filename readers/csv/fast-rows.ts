@@ -3,9 +3,9 @@ import { matchesBytes } from './cell-scanner.js';
 import type { CsvFormat } from './csv-params.js';
 
 /**
- * The fast path of the CSV parser: finds runs of rows with one cell per column, no long cell, and nothing between a closing quote and the
- * delimiter. The positions of the cells are stored by column, so that each column appends a whole run at once. All other rows are left to
- * `CsvParser`. The delimiter must be one byte.
+ * The fast path of the CSV parser: finds runs of rows that fit in the scan buffer, with one cell per column, no long cell, and nothing
+ * between a closing quote and the delimiter or line end. The positions of the cells are stored by column, so that each column appends a
+ * whole run at once. All other rows are left to `CsvParser`. The delimiter must be one byte.
  */
 export class FastRowScanner {
   readonly window: ScanBuffer = scanBuffer();

@@ -37,7 +37,7 @@ export interface MafHeader {
   readonly cells: readonly number[];
   /** The genome build of all rows, if the request specifies it; otherwise null. */
   readonly build: GenomeBuild | null;
-  /** The genome build of rows that do not name one; null if it is unknown. */
+  /** The genome build of rows whose NCBI_Build is missing; null if it is unknown. */
   readonly usualBuild: GenomeBuild | null;
   /** The name of the column of variants: `variant`, or `variant_2` and so on if the file has a column `variant`. */
   readonly variant: string;
@@ -116,7 +116,7 @@ export function detectMaf(
   return { header, build: requestedBuild ?? fileBuild, warnings };
 }
 
-/** Returns the genome build that a cell of NCBI_Build names; null if it names no known build. */
+/** Returns the genome build that a cell of NCBI_Build names; null if it names none that is known, or several. */
 function buildOfCell(cell: string): GenomeBuild | null {
   const namedBuilds = buildsNamedIn(cell);
   if (namedBuilds.length > 0) return namedBuilds.length === 1 ? namedBuilds[0]! : null;
@@ -275,7 +275,7 @@ export class MafRowBuilder {
   }
 }
 
-/** Returns whether the text may name a chromosome: printable ASCII other than `.`. */
+/** Returns whether the text may name a chromosome: one or more printable ASCII characters other than spaces, and not `.` alone. */
 function mayNameChromosome(bytes: Uint8Array, from: number, to: number): boolean {
   if (from === to || (to - from === 1 && bytes[from] === 46)) return false;
   for (let at = from; at < to; at++) if (bytes[at]! <= 32 || bytes[at]! >= 127) return false;

@@ -8,8 +8,9 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 import type { Column } from '../../engine/core/types.js';
 
 /**
- * The column of an attribute: single strings, or lists of strings if any record of the chunk has several values. The column stores all
- * values in one form and decides between the two when the chunk is finished, so that no part of a chunk has to be read again.
+ * The column of an attribute: single strings, or lists of strings if any record of the chunk has several values or the attribute always is
+ * a list. The column stores all values in one form and decides between the two when the chunk is finished, so that no part of a chunk has
+ * to be read again.
  */
 export class AttributeColumn extends ValueColumn {
   /**

@@ -34,8 +34,8 @@ export abstract class FastAttributeParser {
   readonly #sortedRows = new Int32Array(maxRunValues);
 
   /**
-   * Reads the attributes that begin at offset `at`; `startIndex` is the index of the first of the window's positions after it. Returns the
-   * index of the position of the line end, `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
+   * Reads the attributes that begin at offset `at`; `startIndex` is the index of the first of the window's positions that is not before it.
+   * Returns the index of the position of the line end, `needsGeneralPath`, or `positionCount` if the buffer ends before the line does.
    */
   abstract read(
     window: ScanBuffer,
@@ -99,7 +99,10 @@ export abstract class FastAttributeParser {
   }
 }
 
-/** Reads attributes of GFF3: `ID=a;Parent=b,c`. Spaces around keys and values, empty values, and escaped keys need the general path. */
+/**
+ * Reads attributes of GFF3: `ID=a;Parent=b,c`. Keys that are new in the chunk, spaces around keys and values, empty values, and escaped
+ * keys need the general path.
+ */
 export class FastGff3Attributes extends FastAttributeParser {
   readonly delimiters: readonly number[] = [percent, comma, semicolon, equalsByte];
   readonly #unescapeResult: UnescapeResult = { end: 0, isDamaged: false };
@@ -160,7 +163,10 @@ export class FastGff3Attributes extends FastAttributeParser {
   }
 }
 
-/** Reads attributes of GTF: `gene_id "a"; level 2;`. Keys without a value, and spaces after a closing quote, need the general path. */
+/**
+ * Reads attributes of GTF: `gene_id "a"; level 2;`. Keys that are new in the chunk, keys without a value, and spaces after a closing quote
+ * need the general path.
+ */
 export class FastGtfAttributes extends FastAttributeParser {
   readonly delimiters: readonly number[] = [quote, semicolon];
 

@@ -20,13 +20,13 @@ interface FastFeatureOptions {
   readonly fastAttributes: FastAttributeParser;
 }
 
-/** Maximum number of lines in one run: the scan buffer has room for the ranges of their texts. */
+/** Maximum number of features in one run: the scan buffer has room for the ranges of their texts. */
 const maxRunLines = 4096;
 
 /**
- * The fast path for features: parses runs of lines with nine valid columns whose attribute keys have occurred before. The numbers and the
- * ranges of texts are collected, and appended column by column at the end of a run. All other lines are left to `FeatureParser`; so are all
- * lines if the dataset's columns need casts.
+ * The fast path for features: parses runs of lines: comments, and features with nine valid columns whose attribute keys have occurred
+ * before. The numbers and the ranges of texts are collected, and appended column by column at the end of a run. All other lines are left to
+ * `FeatureParser`; so are all lines if the dataset's columns need casts or it has a column `attributes`.
  */
 export class FastFeatureParser {
   /** Offset of the line after the run; `lineCount` is the number of lines in the run, including comments. */
@@ -156,7 +156,10 @@ export class FastFeatureParser {
     return i === comment.length;
   }
 
-  /** Returns the index, in the found positions, of the next line end from index `positionIndex` on. */
+  /**
+   * Returns the index, in the found positions, of the next line end from index `positionIndex` on; the number of positions if there is
+   * none.
+   */
   #findLineEnd(positionIndex: number): number {
     const { bytes, positions } = this.#window;
     let endIndex = positionIndex;

@@ -10,15 +10,16 @@ import { unescapeBytes, type UnescapeResult } from './percent-escapes.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Collects the attributes of one record at a time. Values of keys that are new to the dataset are appended to their columns immediately.
- * Values of existing fields are first recorded and appended at the end of the record, because a list must be begun before its first value.
+ * Collects the attributes of one record at a time. Values of the keys in `columnsByKey` are appended to their columns immediately. Values
+ * of other fields of the dataset are first recorded and appended at the end of the record, because a list must be begun before its first
+ * value.
  */
 export class AttributesBuilder {
   /** The column `attributes`. */
   readonly column: ValueColumn;
   /** The columns of the keys found so far that the dataset does not have, or whose type and multiplicity it leaves open. */
   readonly columnsByKey = new AttributeColumnsByKey();
-  /** Whether all columns are new to the dataset, so that values need no cast. */
+  /** Whether the dataset has no field `attributes`, so that values need no cast. */
   readonly acceptsRuns: boolean;
   readonly #fields: ObjectFields | null;
   readonly #context: RecordContext;
@@ -93,7 +94,7 @@ export class AttributesBuilder {
   beginAttribute(bytes: Uint8Array, from: number, to: number, isEscaped: boolean): void {
     if (this.#attributeCount++ === 0) {
       this.column.padTo(this.#row);
-      // If the dataset has a field `attributes` that is not an object, the column rejects the record, unless validation is off.
+      // If the dataset has a field `attributes` that is not an object, the column reports it, unless validation is off.
       this.column.beginObject();
     }
     const fields = this.#fields;
@@ -125,7 +126,7 @@ export class AttributesBuilder {
     } else this.#appendOrRecord(column, bytes, from, to);
   }
 
-  /** Ends the record; the row of a record without attributes stays null. */
+  /** Ends the record; without attributes, its row in the column `attributes` stays null. */
   finishRecord(): void {
     if (this.#attributeCount === 0 || this.#fields === null) return;
     for (let i = 0; i < this.#recordedCount; i++) {

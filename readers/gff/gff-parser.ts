@@ -39,7 +39,7 @@ interface FeatureDialect {
   readonly hasFasta: boolean;
 }
 
-/** Parses the bytes of GFF3 and GTF into columns, without a string, object or array per record. */
+/** Parses the bytes of GFF3 and GTF into columns. */
 export class FeatureParser {
   readonly #dialect: FeatureDialect;
   readonly #comment: Uint8Array;
@@ -96,7 +96,7 @@ export class FeatureParser {
     this.#attributes = new AttributesBuilder(attributesColumn, dialect.listAttributes, context);
   }
 
-  /** Reads whole lines up to the end of the features; returns the number of lines. */
+  /** Reads whole lines, up to the end of the features or until the report stops; returns the number of lines that were read. */
   read(chunk: Uint8Array): number {
     const isValidUtf8 = isUtf8(chunk);
     const context = this.#context;
@@ -201,7 +201,10 @@ export class FeatureParser {
     return at;
   }
 
-  /** Returns whether a line is blank, a comment or a directive. Sets `#hasEnded` if the features end at this line. */
+  /**
+   * Returns whether a line is no feature: blank, a comment, a directive or, with `hasFasta`, a line that begins with `>`. Sets `#hasEnded`
+   * if the features end at this line.
+   */
   #isNoFeature(start: number, end: number): boolean {
     const bytes = this.#bytes;
     const firstByte = bytes[start];
@@ -282,7 +285,10 @@ export class FeatureParser {
     this.#attributes.finishRecord();
   }
 
-  /** Parses a coordinate; returns NaN if it is missing or malformed. */
+  /**
+   * Parses a coordinate; returns NaN if it is missing, malformed or less than 1. Unless it is missing or validation is off, NaN means an
+   * error.
+   */
   #parsePosition(i: number, field: string): number {
     if (this.#isNull(i)) return NaN;
     const value = parseInteger(this.#bytes, this.#from[i]!, this.#to[i]!);
@@ -391,7 +397,7 @@ function appendInteger(column: ValueColumn, row: number, value: number): void {
   column.addInteger(value);
 }
 
-/** Returns whether a line is `##FASTA`, in any letter case, with or without a space after `##`. */
+/** Returns whether a line is `##FASTA`, in any letter case, with or without white space after `##`. */
 function isFastaDirective(bytes: Uint8Array, from: number, to: number): boolean {
   return to - from < 40 && /^##\s*FASTA\s*$/i.test(latin1Text(bytes, from, to));
 }

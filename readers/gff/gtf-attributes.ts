@@ -45,8 +45,8 @@ export function parseGtfAttributes(
 }
 
 /**
- * Returns the position of the quote that ends a value: the first quote before a semicolon or the end of the column. Other quotes are part
- * of the value. Returns -1 if there is none.
+ * Returns the position of the quote that ends a value: the first quote that is followed, apart from spaces, by a semicolon or the end of
+ * the column. Other quotes are part of the value. Returns -1 if there is none.
  */
 function findClosingQuote(bytes: Uint8Array, from: number, to: number): number {
   for (let at = from; at < to; at++) {

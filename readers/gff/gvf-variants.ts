@@ -26,7 +26,7 @@ export class GvfVariantBuilder {
   }
 
   /**
-   * Adds the variant of a feature to the record `row`, if the feature has exactly one alternate allele. Column i of the feature is
+   * Adds the variant of a feature to the record `row`, if `#findAllele` finds its allele. Column i of the feature is
    * `bytes[from[i]..to[i])`; its first and last positions on the sequence are `first` and `last`.
    */
   add(
@@ -51,7 +51,10 @@ export class GvfVariantBuilder {
     this.#variants.addNextVariant(row);
   }
 
-  /** Finds the only sequence of `Variant_seq` that differs from `Reference_seq`; returns false if there is none or more than one. */
+  /**
+   * Finds the only sequence of bases, or `-`, in `Variant_seq` that differs from `Reference_seq`; returns false if there is none or more
+   * than one, or no `Reference_seq`.
+   */
   #findAllele(bytes: Uint8Array, from: number, to: number): boolean {
     const variantsFrom = attributeValueStart(bytes, from, to, variantSeqKey);
     const referenceFrom = attributeValueStart(bytes, from, to, referenceSeqKey);

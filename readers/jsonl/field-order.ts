@@ -15,7 +15,10 @@ export class FieldOrder extends JsonScanner {
   readonly fields: OrderedField[] = [];
   #hasChanged = false;
 
-  /** Learns from the record at `at`, which has been read without error into `columns`. Returns whether the known order has changed. */
+  /**
+   * Learns from the record at `at`, which has been read without error into `columns`. Returns whether the known fields, or the spaces
+   * around their keys, have changed.
+   */
   learnFromRecord(text: Uint8Array, at: number, columns: ObjectFields): boolean {
     this.startText(text, at);
     this.#hasChanged = false;

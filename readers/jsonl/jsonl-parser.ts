@@ -14,9 +14,9 @@ import { SkippedValues } from './skipped-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
 /**
- * Parses the lines of one chunk of JSON lines into columns, without a string, object or array per record. `RecordRunParser` reads runs of
- * records with the same keys. In other records, each key is first compared with the key that followed the preceding key last time, and is
- * looked up by name only if the two differ. Subclasses parse formats that wrap one object per line in other syntax.
+ * Parses the lines of one chunk of JSON lines into columns. `RecordRunParser` reads runs of records with known keys in a known order. In
+ * other records, each key is first compared with the key that followed the preceding key last time, and is looked up by name only if the
+ * two differ. Subclasses parse formats that wrap one object per line in other syntax.
  */
 export class JsonlParser extends JsonScanner {
   readonly #out: BatchBuilder;
@@ -28,7 +28,7 @@ export class JsonlParser extends JsonScanner {
   readonly #skippedValues: SkippedValues;
   readonly #runParser: RecordRunParser | null;
 
-  /** With `hasRuns`, each line is exactly one record, so that `RecordRunParser` can be used. */
+  /** With `hasRuns`, nothing but white space surrounds the record of a line, so that `RecordRunParser` can be used. */
   constructor(out: BatchBuilder, report: Report, columns: Columns, hasRuns = false) {
     super();
     this.#out = out;
@@ -47,7 +47,7 @@ export class JsonlParser extends JsonScanner {
       : null;
   }
 
-  /** Parses whole lines; returns their number, including blank ones. */
+  /** Parses whole lines, until the records end or the report stops; returns the number of lines that were read, including blank ones. */
   parseLines(chunk: Uint8Array): number {
     this.startText(chunk, 0);
     const isValidUtf8 = isUtf8(chunk);
@@ -183,7 +183,10 @@ export class JsonlParser extends JsonScanner {
     }
   }
 
-  /** Parses a key and its colon. Returns the column of the field; that is `guess` if its key is at this position. */
+  /**
+   * Parses a key and its colon. Returns the column of the field; that is `guess` if its key is at this position. Returns null if the import
+   * has too many columns for the field.
+   */
   #readKey(fields: ObjectFields, guess: ValueColumn | null): ValueColumn | null {
     const { bytes } = this;
     if (bytes[this.scanOffset] !== jsonBytes.quote)
@@ -260,7 +263,7 @@ export class JsonlParser extends JsonScanner {
       case 110:
         this.skipLiteral('null');
         return column.appendNull();
-      // Python writes NaN, Infinity and -Infinity, which are not JSON, so they are reported.
+      // Python writes NaN, Infinity and -Infinity, which are not JSON: an error unless validation is off.
       case 78:
         this.skipLiteral('NaN');
         this.context.rejectUnlessLenient(
@@ -339,7 +342,9 @@ export class JsonlParser extends JsonScanner {
     else column.appendNull();
   }
 
-  /** Stores a value of any kind as compact JSON text, in which equal numbers and strings have the same form; keys keep their order. */
+  /**
+   * Stores a value of any kind but null as compact JSON text, in which equal numbers and strings have the same form; keys keep their order.
+   */
   #readJson(column: ValueColumn): void {
     const from = this.scanOffset;
     this.#skipValue(column.path);
@@ -349,7 +354,10 @@ export class JsonlParser extends JsonScanner {
     column.addString(utf8, 0, utf8.length);
   }
 
-  /** Validates a value that has no column, and moves past it. `path` is null if the field has no column because the import has too many. */
+  /**
+   * Validates a value without storing it, and moves past it. `path` names it in findings; it is null if the import has too many columns for
+   * the field.
+   */
   #skipValue(path: string | null): void {
     const openByte = this.bytes[this.scanOffset]!;
     if (openByte !== jsonBytes.openObject && openByte !== jsonBytes.openList) {

@@ -121,9 +121,9 @@ const correctQuotientSource = `
 
 /**
  * Returns instructions that move past a JSON number, and exit the block `done` if there is none. `$isDouble` tells whether the number has a
- * fraction or an exponent. `$isRead` tells whether its value is in `$number`. It is not for integers and doubles of many digits, for
- * doubles that are not a mantissa divided by a power of ten up to 10^22 (such as `1e5`), and for doubles too close to the middle between
- * two doubles. `powers` is the address of `powersOfTen`.
+ * fraction or an exponent. `$isRead` tells whether its value is in `$number`. That is not so for integers and doubles of many digits, for
+ * exponents of more than three digits, for doubles that are not a mantissa divided by a power of ten up to 10^22 (such as `1e5`), and for
+ * doubles too close to the middle between two doubles. `powers` is the address of `powersOfTen`.
  */
 export const readNumberSource = (powers: number): string => `
   ${set('isDouble', int(0))}

@@ -11,7 +11,7 @@ import {
 
 /**
  * A part of a text in which runs of records with the same order of keys are found. The cells of field `i` begin at index
- * `i * maxRunRecords`; fields are numbered depth-first, including members. A cell has the range of a value in the text, and its number
+ * `i * maxRunRecords`; fields are numbered depth-first, including members. A cell has the range of a value in the buffer, and its number
  * (`recordsKernel`).
  */
 class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): number }> {
@@ -69,7 +69,7 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
 
   /**
    * Finds a run of `minRecords` to `maxRecords` records that begins at `at`, and sets `nextRecordOffset` to its end. Returns the number of
-   * records; 0 if there are fewer than `minRecords`.
+   * records; 0 if there are fewer than `minRecords`, whose end is then in `nextRecordOffset`.
    */
   findRecordRun(text: Uint8Array, at: number, minRecords: number, maxRecords: number): number {
     if (at < this.bufferOffset || at >= this.bufferOffset + this.textLength)

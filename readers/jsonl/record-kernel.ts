@@ -16,8 +16,8 @@ export const fieldWordOffsets = {
   /** The address of the enclosing object. */
   parent: 3,
   /**
-   * The offset in bytes of the field's cells in the memory for the cells of all fields; in the root of the fields, the address of the text
-   * after the last record.
+   * The offset in bytes of the field's cells in the memory for the cells of all fields; in the root, the address of the text after the last
+   * record.
    */
   cells: 4,
   /** The kinds of the field's values, as bits of `valueKinds`; in the root, 1 while the kernel is inside a record. */
@@ -30,8 +30,8 @@ export const fieldWordOffsets = {
 export const wordsPerField = 7;
 
 /**
- * Kinds of values: `absent` is null or missing; `text` has no escapes; `integer` has at most 15 digits; `double` has a fraction or an
- * exponent; `object` is a value of a field with members; `other` is any other value.
+ * Kinds of values: `absent` is null or missing; `text` is a string of at most `$mostBytes` bytes without escapes; `integer` has at most 15
+ * digits; `double` has a fraction or an exponent; `object` is a value of a field with members; `other` is any other value.
  */
 export const valueKinds = {
   absent: 1,
@@ -183,8 +183,8 @@ const readLiteralSource = (text: string, then: string): string => `
 /**
  * Reads up to `$records` lines from `$at` on, whose objects have only the keys of the fields, in the same order; keys may be missing. For
  * each field, writes the range of its value to the cells (`from` and `to` for a text or a number, only `from` for other values, 0 if the
- * value is absent), and its number. Stops at the first line that is not JSON or has other keys or other spaces. Returns the number of lines
- * read.
+ * value is absent), and its number. Stops at the first line that has other keys or other spaces, or is not JSON; lists, and objects without
+ * fields, are not checked inside. Returns the number of lines read.
  */
 export const recordsKernel: Kernel = {
   name: 'records',

@@ -24,9 +24,10 @@ const maxLearnedRecords = 50;
 const minRunRecords = 16;
 
 /**
- * The fast path for JSON lines: finds runs of records with known keys in a known order, and appends their values column by column. A value
- * that is neither a text without escapes nor a plain number, boolean or object is read by the general path. A run with a value that must be
- * reported is left to `JsonlParser`, and so are all records outside runs.
+ * The fast path for JSON lines: finds runs of records with known keys in a known order, and appends their values column by column. The
+ * values of a field in a run are read by the general path unless all are texts without escapes, all plain numbers, all booleans or all
+ * objects, and the column stores them unchanged. A run with a value that must be reported, or in which a record may have very many keys, is
+ * left to `JsonlParser`, and so are all records outside runs.
  */
 export class RecordRunParser {
   /** Offset in the text of the first record after the run. */
@@ -88,7 +89,7 @@ export class RecordRunParser {
     return 0;
   }
 
-  /** Appends the values of a run; returns false, with nothing appended, if a value must be reported. */
+  /** Appends the values of a run; returns false, with nothing appended, if a value must be reported or a record may have very many keys. */
   #appendRecords(count: number): boolean {
     const { rows } = this.#out;
     this.#nextFieldNumber = 0;
@@ -130,8 +131,8 @@ export class RecordRunParser {
   }
 
   /**
-   * Appends the values of a field if all are texts, all are numbers or all are booleans. Returns false if they are not, or if the column
-   * does not store them unchanged.
+   * Appends the values of a field if all are texts, all are numbers or all are booleans. Returns false if they are not, if the column does
+   * not store them unchanged, or if a number needs the general path.
    */
   #appendRun(column: ValueColumn, kinds: number, firstCell: number, count: number): boolean {
     if (column.storesJson) return false;

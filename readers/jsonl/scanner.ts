@@ -10,7 +10,7 @@ interface ScannedString {
   to: number;
 }
 
-/** The structural characters of JSON. */
+/** The bytes with a meaning in JSON. */
 export const jsonBytes = {
   quote: 34,
   comma: 44,
@@ -194,7 +194,10 @@ export abstract class JsonScanner {
   }
 }
 
-/** Replaces escapes of lone surrogates, which other JSON parsers reject, by U+FFFD. `JSON.stringify` escapes no other surrogates. */
+/**
+ * Replaces escapes of lone surrogates by U+FFFD, because some JSON parsers reject them. `json` must come from `JSON.stringify`, which
+ * escapes no other surrogates.
+ */
 export function replaceLoneSurrogateEscapes(json: string): string {
   return json.replace(/\\(?:\\|u(d[89a-f][0-9a-f]{2}))/g, (escape, half) =>
     half === undefined ? escape : '\ufffd',

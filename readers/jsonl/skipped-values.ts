@@ -3,7 +3,7 @@ import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ValueColumn } from '../../engine/ingest/value-column.js';
 
 /**
- * Receives the values of a chunk for which there is no column. They are reported as if there were, because there may be columns in other
+ * Receives the values of a chunk that have no column of their own. They are reported as if they had, because there may be columns in other
  * chunks of the source.
  */
 export class SkippedValues {

@@ -93,7 +93,7 @@ export class NirvanaParser extends JsonlParser {
     this.scanOffset = recordEnd;
   }
 
-  /** Returns the integer that begins at `from`; NaN if there is none. */
+  /** Returns the integer of up to 15 digits, without a sign, that begins at `from`; NaN if there is none. */
   #integerAt(from: number): number {
     if (from < 0) return NaN;
     let value = 0;

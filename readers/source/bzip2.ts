@@ -3,7 +3,7 @@ import { Bzip2BlockDecoder, InvalidBzip2, NeedsMoreInput } from './bzip2-block.j
 
 /** Number of compressed bytes that are read before a block is decoded; most blocks are smaller. */
 const minWindowBytes = 1 << 20;
-/** Maximum size of a compressed block in bytes: 900,000 symbols of 20 bits, and the tables. */
+/** Upper bound of the size of a compressed block in bytes: it has at most 900,001 symbols of 20 bits, and the tables. */
 const maxBlockBytes = 4 << 20;
 /** Maximum size in bytes of the pieces of decompressed text; the text of one block can have 46 MB. */
 const outputPieceBytes = 1 << 20;
@@ -96,7 +96,10 @@ class CompressedWindow {
     if (pieces.length > 1) this.bytes = Buffer.concat(pieces, size);
   }
 
-  /** Returns the result of `decode`, which is called again with more bytes as long as it throws `NeedsMoreInput`. */
+  /**
+   * Returns the result of `decode`, which is called again with more bytes while it throws `NeedsMoreInput`, until the input ends or the
+   * window has `maxBlockBytes`.
+   */
   async decodeWithEnoughInput<T>(decode: (bytes: Uint8Array) => T): Promise<T> {
     for (let wantedBytes = minWindowBytes * 2; ; wantedBytes *= 2) {
       try {
@@ -115,7 +118,7 @@ class CompressedWindow {
     this.offset += count;
   }
 
-  /** Consumes the remaining input; returns whether all of it is zero. */
+  /** Returns whether all of the remaining input is zero; consumes it up to the part that is not. */
   async isRestZero(): Promise<boolean> {
     for (;;) {
       if (this.bytes.some((byte) => byte !== 0)) return false;

@@ -3,8 +3,8 @@ import type { ChunkStart, RecordBoundary } from './splitter.js';
 /**
  * A chunk of a source: plain data from which a pool thread loads whole lines or whole records (`loadChunk`).
  *
- * - `range`: a byte range of an uncompressed file. The chunk owns the lines that start after the first line end at or after `from`, up to
- * and including the line that is ended by the first line end at or after `to`. So every line belongs to exactly one chunk, wherever the
+ * - `range`: a byte range of an uncompressed file. The chunk owns the lines that start after the first line feed at or after `from`, up to
+ * and including the line that is ended by the first line feed at or after `to`. So every line belongs to exactly one chunk, wherever the
  * ranges meet. The first chunk starts `skip` bytes after `from`.
  * - `bgzf`: the same for a run of whole BGZF blocks; `from` and `to` are offsets in the compressed file, `skip` counts decompressed bytes.
  * - `records`: a byte range of an uncompressed file that, according to a splitter, consists of whole records.

@@ -11,7 +11,7 @@ export function removeCompressionExtension(filename: string): string {
 
 /**
  * Returns the compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
- * no reader can use: other compressions, archives and binary formats, and UTF-16 unless `decodesUtf16`.
+ * no reader can use: other compressions, archives and binary formats, and UTF-16 with a byte order mark unless `decodesUtf16`.
  */
 export function detectCompression(
   head: Uint8Array,
@@ -53,7 +53,7 @@ function isBzip2(head: Uint8Array): boolean {
   return head.length < 4 || (head[3]! >= 49 && head[3]! <= 57);
 }
 
-/** Returns whether a text begins with the UTF-8 byte order mark, which readers skip. */
+/** Returns whether a text begins with the UTF-8 byte order mark. */
 export function hasByteOrderMark(text: Uint8Array): boolean {
   return text[0] === 0xef && text[1] === 0xbb && text[2] === 0xbf;
 }

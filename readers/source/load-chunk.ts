@@ -8,7 +8,7 @@ import { bgzfBlockBytes } from './compression.js';
 import { toInputError, lineTooLongError, truncatedInputError } from './input-errors.js';
 import { removeDroppedRanges } from './splitter.js';
 
-/** Loads the whole lines or records of a chunk, decompressed (see `ChunkRef`). Runs in a pool thread. */
+/** Loads the whole lines or records of a chunk, decompressed (see `ChunkRef`). */
 export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   if (ref.kind === 'bytes') return ref.bytes;
   const file = await openFile(ref.file);
@@ -103,7 +103,10 @@ async function loadRecords(
   return removeDroppedRanges(bytes, dropped);
 }
 
-/** Returns the bytes from `from` up to and including the first line end, which must come within `maxBytes` bytes. */
+/**
+ * Returns the bytes from `from` up to and including the first line feed, or up to the end of the file. The line feed must come after at
+ * most `maxBytes` bytes.
+ */
 async function readRestOfLine(
   file: FileReader,
   from: number,

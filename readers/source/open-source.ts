@@ -131,7 +131,7 @@ class DecompressedFileStart implements HeaderSource {
     return { bytes: bytes.subarray(this.#skippedBytes), isWhole };
   }
 
-  /** Returns at least this many bytes from the start of the file, including those that `skip` has set aside. */
+  /** Returns at least this many bytes from the start of the file, or all, including those that `skip` has set aside. */
   async firstBytesOfFile(atLeast: number): Promise<{ bytes: Uint8Array; isWhole: boolean }> {
     const pieces = [this.#bytes];
     let byteCount = this.#bytes.length;

@@ -33,7 +33,7 @@ export interface Source {
   close(): Promise<void>;
 }
 
-/** Chunks of a source; `sourceBytes` is the number of bytes on disk up to the end of the chunk, for reporting progress. */
+/** Chunks of a source; `sourceBytes` is about the number of bytes on disk up to the end of the chunk, for reporting progress. */
 export type ChunkStream = AsyncGenerator<{ readonly ref: ChunkRef; readonly sourceBytes: number }>;
 
 /** How a source is split into chunks. */

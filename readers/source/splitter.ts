@@ -5,8 +5,8 @@
 export interface Splitter {
   /**
    * Examines `bytes`, which must begin with a record. In the next call, the caller passes the bytes after `RecordBoundary.end`; if `end` is
-   * 0, the same bytes followed by more. `isLast`: no bytes follow, so the last record ends with them. Each boundary must lie between
-   * two records, however the text is divided among the calls.
+   * 0, the same bytes, followed by more or with `isLast`. `isLast`: no bytes follow, so the last record ends with them. Each boundary must
+   * lie between two records, however the text is divided among the calls.
    */
   next(bytes: Uint8Array, isLast: boolean): RecordBoundary | SplitFault;
 }

@@ -23,8 +23,8 @@ export function nonFiniteFaultOf(
 }
 
 /**
- * Reports a NaN or infinite number of a field with one value; returns false for any other text. The value becomes null with a warning; it
- * is an error if somebody declared the type of the field.
+ * Reports a NaN or infinite number of a field with one value; returns false for any other text. The value becomes null with a warning; if
+ * somebody declared the type of the field, it is an error unless validation is off.
  */
 export function reportNonFinite(
   bytes: Uint8Array,

@@ -29,10 +29,10 @@ export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
 }
 
 /**
- * Returns the floating-point number `bytes[from..to)`, rounded as `Number` rounds it; NaN for `nan`, for text that is not a number
- * (`isNotANumber` distinguishes these), and for more than 1,100 bytes. Up to 15 digits with a power of ten up to 22 need one exact division
- * or multiplication (Clinger's fast path, 1990); this covers nearly all values of real files. Values with more digits are parsed by
- * `parseLongDecimal` if possible; all other values are parsed by `Number`.
+ * Returns the floating-point number `bytes[from..to)`, rounded as `Number` rounds it, or infinity for `inf` and `infinity`; NaN for `nan`,
+ * for text that is not a number (`isNotANumber` distinguishes these), and for a text of more than 1,100 bytes that only `Number` can parse.
+ * Up to 15 digits with a power of ten up to 22 need one exact division or multiplication (Clinger's fast path, 1990); this covers nearly
+ * all values of real files. Values with more digits are parsed by `parseLongDecimal` if possible; all other values are parsed by `Number`.
  */
 export function parseFloatBytes(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
@@ -74,10 +74,10 @@ export function parseFloatBytes(bytes: Uint8Array, from: number, to: number): nu
 const roundingMargin = 1e-28;
 
 /**
- * Returns the decimal `bytes[from..to)` of 16 to 30 digits, up to 22 of them after the point, rounded as `Number` rounds it, without
- * creating a string. Returns NaN for any other text, and for a value so close to the middle between two doubles that only more digits can
- * decide. The digits are represented as the sum of two doubles; so is their quotient by a power of ten, with an error below 10^-30 of it
- * (Dekker, "A floating-point technique for extending the available precision", 1971).
+ * Returns the decimal `bytes[from..to)` of 16 to 30 significant digits, with up to 22 digits after the point, rounded as `Number` rounds
+ * it, without creating a string. Returns NaN for any other text, and for a value so close to the middle between two doubles that only more
+ * digits can decide. The digits are represented as the sum of two doubles; so is their quotient by a power of ten, with an error below
+ * 10^-30 of it (Dekker, "A floating-point technique for extending the available precision", 1971).
  */
 export function parseLongDecimal(bytes: Uint8Array, from: number, to: number): number {
   const isNegative = bytes[from] === 45;

@@ -89,7 +89,7 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
   ];
 }
 
-/** Returns the names of the subfields of each annotation key, from the key's description in the header. */
+/** Returns, for each annotation key whose description in the header lists several subfields, their names. */
 export function subfieldsByAnnotationKey(
   header: VcfHeader,
   params: VcfParams,
@@ -106,8 +106,8 @@ export function subfieldsByAnnotationKey(
 
 /**
  * Returns the names between the bars in `Functional annotations: 'Allele | Annotation | …'` (SnpEff) or `… Format: Allele|Consequence|…`
- * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6). SnpEff before 4.1 writes descriptions as `Format: 'Effect (
- * Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
+ * (VEP), with `.` and `/` replaced by `_` and without spaces (contract 10.6); an empty or repeated name becomes `field_<n>`. SnpEff before
+ * 4.1 writes descriptions as `Format: 'Effect ( Effect_Impact | … [ | ERRORS ] )'`, and its values in the same form.
  */
 function subfieldNames(description: string): string[] {
   const quotedList = /'([^']*\|[^']*)'/.exec(description)?.[1];

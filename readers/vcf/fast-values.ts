@@ -58,7 +58,10 @@ function appendFastInteger(
   return at;
 }
 
-/** Appends a number of up to fifteen digits, with or without a decimal point; it is converted exactly by a single division. */
+/**
+ * Appends a number of up to fifteen digits without a sign, with or without a decimal point, correctly rounded by a single division; returns
+ * its end, or -1 if there are no digits or more.
+ */
 function appendFastDouble(
   items: DoubleBuilder,
   bytes: Uint8Array,

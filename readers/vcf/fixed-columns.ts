@@ -11,7 +11,7 @@ import type { VcfLine } from './line.js';
 
 /** The columns that every VCF record has: coordinates, alleles, identifier, quality and filter (contract 10.6). */
 export class FixedColumns {
-  /** The largest genomic position that the columns can store. */
+  /** The largest genomic position that is stored: 2^31 - 1 if the dataset has `start` or `stop` as 32-bit integers. */
   maxPosition = 2 ** 53;
   readonly #coordinates: StructBuilder;
   readonly #build: Utf8Builder;

@@ -36,7 +36,6 @@ import { codes } from '../../engine/ingest/validation-codes.js';
 const severalValuesWarning = 'several values where the header promises one';
 const repeatedKeyWarning = 'the key occurs twice: the first value holds';
 
-/** Options of `InfoParser`. */
 interface InfoOptions {
   /** The column `info` that the header declares. */
   readonly column: Column | undefined;
@@ -310,7 +309,10 @@ export class InfoParser implements InfoExtent, ValueReport {
     return false;
   }
 
-  /** Adds an undeclared key: text, or a flag when its first occurrence has no value (contract 10.6). */
+  /**
+   * Adds a key that the header does not declare. Unless the dataset has it with a type, it is text, or a flag if its first occurrence has
+   * no value and `widenedNames` does not have it (contract 10.6).
+   */
   #addKey(from: number, to: number): KeyBuilder {
     const bytes = this.#bytes;
     let keyEnd = from;

@@ -23,7 +23,7 @@ export interface ValueFault {
   readonly isReported?: boolean;
 }
 
-/** Receives warnings about values that are stored in another form than the file has. */
+/** Receives warnings about values that are not stored as the file has them. */
 export interface ValueReport {
   /** Reports a warning; returns false if strict validation makes it an error. */
   warnOrRefuse(entry: KeyBuilder, code: number, message: string): boolean;
@@ -77,7 +77,7 @@ export interface KeyBuilder {
   /** The builders of the annotation parts that the header names, and the column for further parts. */
   readonly parts: readonly ColumnBuilder[];
   readonly extra: Column | null;
-  /** The key that followed this key in the previous line: most lines have the same order of keys. */
+  /** The key that followed this key when it last occurred: most lines have the same order of keys. */
   next: KeyBuilder | null;
 }
 
@@ -115,7 +115,7 @@ export function keyBuilderOf(
 
 /**
  * Returns the column for further parts of an annotation: a list of strings named `extra`, or `extra_2` and so on if the header names a part
- * `extra`.
+ * `extra`, or the dataset has one of another type.
  */
 function extraColumn(parts: readonly ColumnBuilder[], existingColumn: Column | undefined): Column {
   const partColumns = parts.map((part) => part.column());

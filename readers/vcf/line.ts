@@ -24,7 +24,7 @@ export class VcfLine {
   start = 0;
   /** Whether ALT is not `.`. */
   hasAlternate = false;
-  /** The value of QUAL; NaN when it is missing. */
+  /** The value of QUAL; NaN when it is missing or stored as null. */
   qual = NaN;
 
   get infoFrom(): number {

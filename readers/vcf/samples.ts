@@ -15,7 +15,6 @@ import { keyBuilderOf, type KeyBuilder, type ValueReport } from './key-builder.j
 import { appendValue } from './vcf-values.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
-/** Options of `SampleParser`. */
 interface SampleOptions {
   /** The column of the samples, a list of objects, and its name. */
   readonly column: ColumnBuilder;
@@ -97,7 +96,7 @@ export class SampleParser implements ValueReport {
     out.addBuilder(key, column);
   }
 
-  /** Reserves space for the samples of this many records, but not for more records than `bytes` bytes of text can hold. */
+  /** Reserves space for the samples of this many records, but not for more samples than `bytes` bytes of text can hold. */
   reserveRows(records: number, bytes: number): void {
     this.#struct.reserveRows(Math.min(records * this.#sampleNames.length, bytes >> 1));
   }
@@ -251,7 +250,7 @@ export class SampleParser implements ValueReport {
     return true;
   }
 
-  /** Returns the entry of a key; an undeclared key is text. */
+  /** Returns the entry of a key; a key that neither the header nor the dataset has is text. */
   #entryOf(name: string): KeyBuilder {
     let entry = this.#entriesByKey.get(name);
     if (entry === undefined) {

@@ -183,7 +183,10 @@ function hexDigit(c: number): number {
   return -1000;
 }
 
-/** Makes the column one of type `text`, with a warning, and appends the value. */
+/**
+ * Makes the column one of type `text`, with a warning, and appends the value. If strict validation makes the warning an error, returns it
+ * and appends nothing.
+ */
 export function appendLongText(
   entry: KeyBuilder,
   column: ColumnBuilder,

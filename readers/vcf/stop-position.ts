@@ -3,7 +3,7 @@ import type { VcfLine } from './line.js';
 
 /** The INFO values of a line that determine the stop position of its symbolic alleles. */
 export interface InfoExtent {
-  /** INFO END; -1 when it is missing. */
+  /** INFO END; -1 when it is missing, NaN when it is not an integer. */
   readonly infoEnd: number;
   /** The value of INFO SVLEN is `bytes[svlenFrom..svlenTo)`; empty when it is missing. */
   readonly svlenFrom: number;
@@ -13,7 +13,8 @@ export interface InfoExtent {
 /** Types of structural variants whose span on the reference is SVLEN (VCF 4.5, section 3, SVLEN). */
 const spanningTypes = new Set(['DEL', 'DUP', 'INV', 'CNV']);
 /**
- * Types of structural variants that join two positions. Where callers write END for such a variant, it is a position on another chromosome.
+ * Types of structural variants that join two positions. Where callers write END for such a variant, it may be a position on another
+ * chromosome.
  */
 const adjacencyTypes = new Set(['BND', 'TRA', 'CTX']);
 

@@ -11,7 +11,7 @@ export interface VcfParams {
   readonly sampleKey: string;
   /** Whether each annotation of an allele becomes a record of its own (`explode_annotations`). */
   readonly explodes: boolean;
-  /** The separators of values in fields such as `info.CLNDN`; null for the comma, whatever known sources say. */
+  /** The separators of values in fields such as `info.CLNDN`; null if the header alone decides, whatever known sources say. */
   readonly split: ReadonlyMap<string, string | null>;
   /** Whether the table of known sources is used. */
   readonly usesKnownSources: boolean;
@@ -28,7 +28,7 @@ export const vcfParameterDescriptions = {
     'false: the keys of ClinVar, gnomAD, dbSNP, 1000 Genomes, COSMIC, SnpEff and VEP are read like any others.',
 };
 
-/** Parses `reader_params`; throws `invalid('reader_params', …)`. */
+/** Parses `reader_params`; throws `invalid` for the field `reader_params`. */
 export function parseVcfParams(input: JsonObject): VcfParams {
   return {
     build: readBuildParam(input['genome_build']),

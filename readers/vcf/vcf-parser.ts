@@ -28,7 +28,6 @@ import type { VcfParams } from './vcf-params.js';
 import { nonFiniteFaultOf } from '../text/non-finite.js';
 import { codes } from '../../engine/ingest/validation-codes.js';
 
-/** The options of a parser of one chunk. */
 interface VcfParserOptions {
   readonly header: VcfHeader;
   readonly params: VcfParams;
@@ -334,8 +333,8 @@ export class VcfParser {
   }
 
   /**
-   * Changes the columns of alleles to type `text` if an allele of the line is too long for a string; returns false when the line was
-   * rejected.
+   * Changes those columns of alleles, variants and ids to type `text` whose value in the line is too long for a string; returns false when
+   * the line was rejected.
    */
   #widenAlleles(line: VcfLine, stop: number, alleleBytes: number): boolean {
     return this.#fixedColumns.widenAlleleColumns(
@@ -394,5 +393,5 @@ export class VcfParser {
   }
 }
 
-/** Minimum size of a record in bytes. */
+/** Estimated number of bytes that a record takes in addition to its text. */
 const minRecordBytes = 256;

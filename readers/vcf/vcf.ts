@@ -6,7 +6,9 @@ import { estimateMemoryPerByte } from './memory-estimate.js';
 import { vcfParameterDescriptions, parseVcfParams, type VcfParams } from './vcf-params.js';
 import { VcfParser } from './vcf-parser.js';
 
-/** VCF 4.0 to 4.5: one record per alternate allele (contract 10.6). */
+/**
+ * The reader of VCF 4.0 to 4.5: one record per alternate allele, or per allele and annotation with `explode_annotations` (contract 10.6).
+ */
 export const vcfReader: Reader<VcfParams, VcfHeader> = {
   name: 'vcf',
   extensions: ['vcf'],

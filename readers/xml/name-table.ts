@@ -8,7 +8,7 @@ const cacheSlots = 4096;
 export class NameTable {
   readonly #names: string[] = [];
   readonly #numberByName = new Map<string, number>();
-  /** The key of an attribute, by the number of its name. */
+  /** The number of the key of an attribute, by the number of its name. */
   readonly #attributeKeyNumbers: (number | undefined)[] = [];
   readonly #attributePrefix: string;
   // A cache of name numbers by a hash of the name's bytes; the map finds a name whose slot in the cache another name occupies.

@@ -90,7 +90,7 @@ export function readXml(
   return countLineEnds(bytes, 0, bytes.length);
 }
 
-/** A record context that computes the line of a record only when a finding is reported. */
+/** A record context that computes the line of a record only when it is needed. */
 class LazyLineContext extends RecordContext {
   /** Returns the line of the current record. */
   readonly lineOfRecord: () => number;

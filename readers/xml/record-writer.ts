@@ -64,8 +64,8 @@ class FieldSlots {
 }
 
 /**
- * Appends trees to columns. A key that occurs once in an object is a value; one that occurs more often is a list, which stays open while
- * other keys come between its elements, because each column is filled independently.
+ * Appends trees to columns. A key that occurs once in an object is a value, unless its column stores lists; one that occurs more often is a
+ * list, which stays open while other keys come between its elements, because each column is filled independently.
  */
 export class RecordWriter {
   readonly #tree: ElementTree;

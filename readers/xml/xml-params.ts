@@ -20,7 +20,7 @@ export const xmlParameterDescriptions = {
   attr_prefix: 'What the fields of attributes begin with; @ when absent.',
 };
 
-/** Parses `reader_params`; throws `invalid('reader_params', …)`. */
+/** Parses `reader_params`; throws `invalid` for the field `reader_params`. */
 export function parseXmlParams(input: JsonObject): XmlParams {
   return {
     itemDepth: readItemDepth(input['item_depth']),

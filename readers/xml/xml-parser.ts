@@ -35,7 +35,7 @@ export class XmlParser {
   /** The nodes of the open elements, by depth. */
   readonly #openNodes = new Int32Array(budgets.xmlDepth + 1);
   #depth = 0;
-  /** The last tag in which each attribute key occurred, by the number of the key: finds repeated attributes. */
+  /** The number of the last tag in which each attribute occurred, by the number of its name: finds repeated attributes. */
   readonly #lastTagNumbers: number[] = [];
   #tagNumber = 0;
   #isRootClosed = false;
@@ -84,7 +84,7 @@ export class XmlParser {
     return this.#isRootClosed;
   }
 
-  /** Ends the element of a node. */
+  /** Trims the text of a node whose element ends, and makes it a child if the node is an object. */
   #endElement(node: number): void {
     const { recordTree } = this;
     recordTree.trimText(node);

@@ -12,7 +12,7 @@ import {
 } from './xml-characters.js';
 
 /**
- * Finds the last record that closes within some bytes. The splitter goes from `<` to `<` and reads nothing but the names of elements. It
+ * Finds the last record that closes within some bytes. The splitter goes from `<` to `<` and reads nothing of a record but its markup. It
  * alone checks that elements nest; the parser of the chunks relies on that.
  */
 export class XmlSplitter implements Splitter {

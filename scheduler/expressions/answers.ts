@@ -10,20 +10,17 @@ import { batchFunctions, callOfText, callText } from './host-call-protocol.js';
 import { CallTemplateBatcher } from './call-template-batcher.js';
 import type { BatchAnswers, HostCallResult, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore
 
-/** Maximum estimated size in bytes of the answers that a thread keeps for a request or an attempt at a job. */
+/** Approximate limit of the estimated size in bytes of the answers that a thread keeps for a request or an attempt at a job. */
 const maxCachedBytes = 64_000_000;
 /** Maximum length in characters of an answer whose decoded value is kept. */
 const maxKeptAnswerLength = 1000;
 /** The estimated number of bytes of the decoded value per character of an answer. */
 const bytesPerCharacter = 4;
 
-/** Maximum number of calls in a batch, and the number of characters of their texts above which no further call is added. */
+/** Maximum number of calls noted for a batch, and the number of characters of their texts above which no further call is noted. */
 const maxBatchCalls = 65_536;
 const maxBatchTextLength = 8_000_000;
-/**
- * Up to this number of calls are made one by one and their answers are kept, because the arguments of other calls may depend on them; more
- * calls are sent as a batch.
- */
+/** Up to this number of noted calls are made one by one, and their answers are kept; more calls are sent as a batch. */
 const minBatchCalls = 8;
 
 /** Asks the host and waits for its reply. Throws an `AppError`. */
@@ -36,11 +33,14 @@ interface KnownCall {
   value?: PyValue;
 }
 
-/** A call of a dataset function: one to be sent to the API process with the next batch, or one that was sent with its template. */
+/** A call of a dataset function that was noted for a batch, or that was sent together with other calls of its template. */
 class NotedCall implements PendingCall {
   readonly text: string;
   answer: HostCallResult | null;
-  /** Number of evaluations that need the answer and have no reference to this object; if there are any, the cache keeps the answer. */
+  /**
+   * The number of times that the answer was asked for without this object being taken by `missedCall`; unless it is 0, the cache keeps the
+   * answer of a batch to this call.
+   */
   missesElsewhere = 0;
 
   readonly #answers: HostAnswerCache;
@@ -62,8 +62,8 @@ class NotedCall implements PendingCall {
 }
 
 /**
- * The answers to the calls of a thread, and the errors. The same function with the same arguments has the same answer throughout a request
- * or an attempt at a job, unless the cache has become too large and has forgotten the answer, because it was not used recently.
+ * The answers to calls, and their errors, that a thread keeps for a request or an attempt at a job. If the cache becomes too large, it
+ * forgets answers that were not used recently; a call whose answer is not kept is sent again.
  */
 export class HostAnswerCache {
   #ask: AskHost = () => {
@@ -73,12 +73,12 @@ export class HostAnswerCache {
   #earlier = new Map<string, KnownCall>();
   /** The estimated size in bytes of the calls in `#latest`. */
   #latestBytes = 0;
-  /** The calls that have no answer yet, by their texts. */
+  /** The calls noted for the next batch, by their texts. */
   #notedCalls = new Map<string, NotedCall>();
   #notedLength = 0;
-  /** Number of times that an evaluation asked for an unknown answer. */
+  /** Number of times that `knownValueOf` was asked for an unknown answer. */
   missedAnswerCount = 0;
-  /** The last empty value that was returned in place of an unknown answer, and the call that it was returned for. */
+  /** The last empty value that was returned in place of an unknown answer, and its call; the call is undefined if it was not noted. */
   #emptyResult: PyValue = null;
   #emptyCall: NotedCall | undefined;
 
@@ -88,17 +88,20 @@ export class HostAnswerCache {
     this.#forgetNoted();
   }
 
-  /** Returns the answer to a call. Throws an `AppError`. */
+  /** Returns the answer to a call. Throws the error of the call, an `AppError`. */
   answerToCall(name: string, args: string): HostCallResult {
     return answerOrThrow(this.#findOrAsk(callText({ name, args })));
   }
 
-  /** Returns the value of the answer to a call. Throws an `AppError`. */
+  /** Returns the value of the answer to a call. Throws the error of the call, an `AppError`. */
   valueOf(runtime: Runtime, name: string, args: string): PyValue {
     return valueOf(runtime, this.#findOrAsk(callText({ name, args })));
   }
 
-  /** Returns the value of a known answer. For an unknown one, returns an empty value, and notes the call if batches may contain it. */
+  /**
+   * Returns the value of a known answer, or throws a known error. If the answer is unknown, returns an empty value, and notes the call if
+   * batches may contain it and the next one is not full.
+   */
   knownValueOf(runtime: Runtime, name: string, args: string): PyValue {
     const text = callText({ name, args });
     const knownCall = this.#findKept(text);
@@ -111,8 +114,8 @@ export class HostAnswerCache {
   }
 
   /**
-   * Returns the call for which `knownValueOf` last returned an empty value, if `value` is this empty list; undefined otherwise, because
-   * other empty values cannot be told apart.
+   * Returns the noted call for which `knownValueOf` last returned an empty value, if `value` is that value and a list; undefined otherwise,
+   * because other empty values cannot be told apart.
    */
   missedCall(value: PyValue): PendingCall | undefined {
     if (value !== this.#emptyResult || !(value instanceof PyList)) return undefined;
@@ -123,8 +126,8 @@ export class HostAnswerCache {
   }
 
   /**
-   * Returns the calls that share the template of the noted call, whose `placeholder` other texts replace; undefined unless exactly one call
-   * was noted and contains `placeholder` exactly once.
+   * Returns an object that makes calls like the noted one, with other texts in the place of `placeholder`; undefined unless exactly one
+   * call was noted and has the string `placeholder` exactly once. Forgets the noted calls.
    */
   callsSharingTemplate(placeholder: string): CallsSharingTemplate | undefined {
     const texts = [...this.#notedCalls.keys()];
@@ -193,8 +196,8 @@ export class HostAnswerCache {
   }
 
   /**
-   * Returns the answers to the calls of a batch. If the batch fails, all answers are missing; each call is then made alone, which shows the
-   * error.
+   * Returns the answers to the calls of a batch. If the batch fails, all answers are missing; a call that an evaluation needs is then made
+   * alone, which shows the error.
    */
   #askBatch(texts: readonly string[]): BatchAnswers {
     const answers = outcomeOf(() => this.#ask({ batch: packStrings(texts) }) as PackedAnswers);
@@ -216,8 +219,8 @@ export class HostAnswerCache {
 }
 
 /**
- * Returns what a dataset function returns when it finds nothing. An evaluation that does not know the answer yet gets further with this
- * value than with None.
+ * Returns the value that stands for an unknown answer of a dataset function: 0 for a count, an empty list for records or values of a field,
+ * otherwise None. With 0 or an empty list, an evaluation gets further than with None.
  */
 function emptyResultOf(name: string): PyValue {
   if (name === 'dataset_count' || name === 'dataset_field_terms_count') return 0;

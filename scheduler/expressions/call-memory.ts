@@ -10,7 +10,7 @@ interface ThreadCallCache {
 /** The cache of the latest job in this thread, for the next part of the same attempt. */
 let latestCallCache: { readonly scope: string; readonly cache: ThreadCallCache } | undefined;
 
-/** Returns the cache of a scope: consecutive parts of an attempt at a job in this thread share it. */
+/** Returns the cache of a scope, which consecutive parts of an attempt at a job in this thread share; without a scope, a new cache. */
 export function callCacheOf(scope: string | undefined): ThreadCallCache {
   dropCacheOfOtherScope(scope);
   if (latestCallCache !== undefined) return latestCallCache.cache;

@@ -14,7 +14,7 @@ import { answerAt, packAnswers } from './packed.js';
 /** Creates a call from its text and its answer. */
 type CreateAnsweredCall = (text: string, answer: HostCallResult | null) => PendingCall;
 
-/** Asks for the calls of one thread that share a template. An argument or answer is decoded only when it is read. */
+/** Sends the calls of a thread that share a template. Each answer is decoded only when it is read. */
 export class CallTemplateBatcher implements CallsSharingTemplate {
   readonly #template: CallTemplate;
   readonly #ask: (request: HostBatch) => HostReply;
@@ -46,7 +46,7 @@ export class CallTemplateBatcher implements CallsSharingTemplate {
     };
   }
 
-  /** Returns the answers to a batch. If the batch fails, all answers are null; each call is then made alone, which shows the error. */
+  /** Returns the answers to a batch. If the batch fails, all of them are missing. */
   #askForAnswers(batch: PackedStrings): PackedAnswers {
     try {
       return this.#ask({ batch, template: this.#template }) as PackedAnswers;

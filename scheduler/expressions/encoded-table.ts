@@ -47,7 +47,7 @@ export async function encodeRecordTable(
   }
 }
 
-/** Converts records to columns. If values of a field have different types, a second pass uses the type that holds all of them. */
+/** Converts records to columns. If these differ from the unified columns, a second pass converts the records to the unified columns. */
 function unifiedBatch(
   records: readonly PyDict[],
   { stored, known, hints }: AnnotatedColumns,

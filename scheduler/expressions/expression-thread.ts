@@ -22,11 +22,11 @@ import type { ThreadRequest } from './host-call-protocol.js';
 
 /** Maximum size in bytes of the result of an expression as JSON. */
 const maxResultBytes = 1_000_000;
-/** Maximum size of the records of a request as JSON: of each record in bytes, of all records in UTF-16 code units. */
+/** Maximum size of the annotated records of a request as JSON: of each record in bytes, of all records in UTF-16 code units. */
 const maxRecordsSize = 10_000_000;
 /** Maximum size of a page of a query as JSON, in UTF-16 code units. */
 const maxPageLength = 64_000_000;
-/** Maximum number of errors that the answer to an annotation lists. */
+/** Maximum number of `examples` of errors in the answer to an annotation. */
 const maxShownErrors = 5;
 
 /** Evaluates one expression; answers `{"result": …}`. */
@@ -122,7 +122,7 @@ function* pageRecords(
   }
 }
 
-/** Yields the texts of the objects in a well-formed JSON list. */
+/** Yields the texts of the objects in a well-formed JSON list of objects. */
 function* splitRecordTexts(list: string): Generator<string> {
   let depth = 0;
   let from = 0;
@@ -134,7 +134,7 @@ function* splitRecordTexts(list: string): Generator<string> {
   }
 }
 
-/** Returns the position of the quote that ends a JSON string. */
+/** Returns the position of the quote that ends the JSON string whose first quote is at `start`. */
 function closingQuoteAt(text: string, start: number): number {
   for (let i = start + 1; ; i++) {
     const code = text.charCodeAt(i);

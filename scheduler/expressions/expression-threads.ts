@@ -9,7 +9,7 @@ import type {
   HostRequest,
 } from './host-call-protocol.js';
 
-/** Number of threads of a server that evaluate expressions. Expressions that take long thus occupy at most two processors. */
+/** Number of threads of a server that evaluate the expressions of requests, which thus occupy at most two processors. */
 const threadCount = 2;
 /** Heap limit of a thread in megabytes: an evaluation may use 64 MB by its own estimate; the rest is for the request and its answer. */
 const threadHeapMb = 512;
@@ -23,8 +23,8 @@ export interface ExpressionTaskOptions {
   /** The time limit in milliseconds, from the moment a thread is free. */
   readonly timeoutMs: number;
   /**
-   * Whether the task runs before tasks that are not urgent. Each user has at most one task that is not urgent running, so that no user
-   * occupies all threads.
+   * Whether the task runs before waiting tasks that are not urgent. Of the tasks of a user that are not urgent, one runs at a time, so that
+   * they do not occupy all threads.
    */
   readonly isUrgent: boolean;
   readonly userId: number;
@@ -39,8 +39,9 @@ export class ExpressionThreads {
   #isClosed = false;
 
   /**
-   * Runs a task and returns its answer. When the signal aborts or the time is up, the thread of the task is terminated and replaced. Throws
-   * the `AppError` of the expression, `budget` when the time or the memory is exceeded, `canceled`, or `internal` when the thread fails.
+   * Runs a task and returns its answer. When the signal aborts or the time is up, the thread that runs the task is terminated and
+   * replaced. Throws the `AppError` of the expression, `budget` when the time or the memory is exceeded, `canceled`, or `internal` when the
+   * thread fails.
    */
   async runTask<K extends keyof ExpressionRequests>(
     kind: K,

@@ -29,7 +29,7 @@ export type BatchFunction = (typeof batchFunctions)[number];
 /** Calls that expressions are about to make, each as `callText` writes it. A few queries may answer all of them. */
 export interface HostBatch {
   readonly batch: PackedStrings;
-  /** The template of all calls; if present, `batch` holds only the argument in which each call differs. */
+  /** The template of all calls; if present, `batch` holds only the JSON text of the string in which each call differs. */
   readonly template?: CallTemplate;
 }
 
@@ -61,7 +61,7 @@ export function callOfText(text: string): HostCall {
   return { name: text.slice(0, end), args: text.slice(end) };
 }
 
-/** A request of a thread to the host of its expressions, the API process. */
+/** A request of a thread that evaluates expressions: a call or a batch of calls, which the API process answers. */
 export type HostRequest = HostCall | HostBatch;
 
 /** The answers to the calls of a batch, each equal to the answer to the call made alone; null for a call that must be made alone. */
@@ -71,7 +71,7 @@ export type BatchAnswers = readonly (HostCallResult | null)[];
 export interface PackedAnswers {
   /** The JSON texts of the answers; empty for null. */
   readonly texts: PackedStrings;
-  /** The distinct `floats` of the answers; `floatsOf` has the index of each answer's `floats` here. */
+  /** The distinct `floats` of the answers; `floatsOf` has the index of each answer's `floats` here, and any number for a missing answer. */
   readonly floats: readonly HostCallResult['floats'][];
   readonly floatsOf: Uint32Array;
 }
@@ -79,9 +79,9 @@ export interface PackedAnswers {
 /** The answer to a call or a batch. */
 export type HostReply = HostCallResult | PackedAnswers;
 
-/** The channel through which a thread calls the host. */
+/** The channel through which a thread has calls answered. */
 export interface HostCalls extends CallChannelEnd {
-  /** The attempt at a job within which equal calls have equal answers; absent for a request. */
+  /** Identifies an attempt at a job: within it, a thread keeps the answers to calls from one part to the next. Absent for a request. */
   readonly scope?: string;
 }
 
@@ -123,7 +123,7 @@ export interface PageTask extends ComputeFieldsRequest {
   readonly sourceDataset: string;
   /** The paths of the fields of the dataset. */
   readonly schema: readonly (readonly string[])[];
-  /** The fields whose numbers are floats. */
+  /** The paths of the fields whose numbers are floats. */
   readonly floats: readonly (readonly string[])[];
   /** Paths of fields that only the expressions need; the answer leaves them out. */
   readonly dropped: readonly (readonly string[])[];
@@ -146,12 +146,12 @@ export interface ExpressionRequests {
   readonly pageTable: PageTableTask;
 }
 
-/** The answer of a task: JSON text, or the bytes of a page. */
+/** The answer of a task: for `pageTable` the bytes of the table, for `page` the joined JSON texts of its records, else a JSON text. */
 export type ExpressionResult<K extends keyof ExpressionRequests> = K extends 'pageTable'
   ? Uint8Array
   : string;
 
-/** A task as the thread gets it, with the channel through which it calls the host. */
+/** A task as the thread gets it, with the channel for its calls. */
 export type ThreadRequest<K extends keyof ExpressionRequests> = ExpressionRequests[K] & {
   readonly calls: HostCalls;
 };

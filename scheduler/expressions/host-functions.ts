@@ -18,10 +18,10 @@ import { annotateTemplateFunction } from './template-function.js';
 
 /** Maximum size in bytes of the JSON text of the arguments of a call. */
 const maxArgumentBytes = 4_000_000;
-/** Maximum length of a text that `fastArgumentsJson` returns, in characters. */
+/** Number of UTF-16 code units above which `fastArgumentsJson` gives up. */
 const maxPlainTextLength = 100_000;
 
-/** Returns the host of expressions in a thread that calls through `calls`. */
+/** Returns the host of expressions in a thread that calls through `calls`; without `calls`, dataset functions fail. */
 export function expressionHost(
   origin: EvaluationContext,
   calls: HostCalls | undefined,
@@ -73,8 +73,8 @@ function argumentsJson(runtime: Runtime, args: readonly (PyValue | undefined)[])
 }
 
 /**
- * Returns the JSON text of a list of strings, ints, bools, None and nested lists; undefined if the list has other values or its text is
- * long. It is much faster than the general JSON writer.
+ * Returns the JSON text of a list of strings, ints, bools, None and nested lists or tuples, with null for undefined; undefined if the list
+ * has other values or its text is long. It is much faster than the general JSON writer.
  */
 function fastArgumentsJson(
   runtime: Runtime,

@@ -14,7 +14,7 @@ import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, Packe
 
 /** A call or batch of calls of a dataset function by a job's expressions, which the worker process sends to the API process. */
 export interface HostCallMessage {
-  /** The number of the call within the attempt. */
+  /** The number of the message within the attempt. */
   readonly call: number;
   readonly request: HostRequest;
 }
@@ -33,8 +33,8 @@ export type AnswerHostRequest = (
 ) => Promise<HostReply>;
 
 /**
- * Maximum total size of the texts of calls and answers that are kept for one attempt at a job. When it is exceeded, all of them are
- * forgotten.
+ * Limit of the total size of the texts of calls and answers that are kept for one attempt at a job. If it is exceeded, all of them are
+ * forgotten at the next request.
  */
 const maxKeptBytes = 64_000_000;
 
@@ -92,7 +92,7 @@ export class JobHostCalls {
   }
 
   /**
-   * Returns the answers to the calls of a batch. Calls that match a `CallTemplate` are kept under it, even if they were sent as whole
+   * Returns the answers to the calls of a batch. Calls that match a template in `SentCalls` are kept under it, even if they come as whole
    * texts.
    */
   async #batch({ batch, template }: HostBatch): Promise<PackedAnswers> {
@@ -157,7 +157,7 @@ export class JobHostCalls {
     return gatherAnswers(answers, batchIndices);
   }
 
-  /** Returns the answers of the API process to some calls. If the request fails, each call is made alone, which shows the error. */
+  /** Returns the answers of the API process to the calls at `indices`. If the request fails, all of these answers are missing. */
   async #askForCalls(
     { template }: SentCallTable,
     texts: PackedStrings,

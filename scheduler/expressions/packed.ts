@@ -53,11 +53,11 @@ export function hasAnswer({ texts }: PackedAnswers, at: number): boolean {
   return byteLengthAt(texts, at) > 0;
 }
 
-/** The distinct values of `HostCallResult.floats` in a batch; most answers have the same value. */
+/** The distinct `HostCallResult.floats` in a batch, compared by identity; most answers have the same one. */
 class FloatPathsTable {
   readonly #indexByFloats = new Map<HostCallResult['floats'], number>();
   readonly #floatsOf: Uint32Array;
-  /** The `floats` that were added last, and their index. */
+  /** The `floats` that were set last, and their index. */
   #lastFloats: HostCallResult['floats'] | undefined;
   #lastIndex = 0;
 

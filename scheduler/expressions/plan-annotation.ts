@@ -37,7 +37,7 @@ interface AnnotationPlan {
   readonly task: AnnotationTask;
 }
 
-/** Returns the settings that `annotationSettingsToRow` stored in a row of the catalogue; null if it stored none. */
+/** Returns the settings that a row of the catalogue holds; null if it has neither target fields nor record-level expressions. */
 export function annotationSettingsOfRow({
   targetFields,
   annotatorParams,
@@ -172,11 +172,11 @@ function annotationFields(fields: readonly RequestedField[]): readonly Annotatio
 /** The fields of an annotation that must be computed to obtain the requested ones, including those that their expressions read. */
 interface RequiredFields {
   readonly names: ReadonlySet<string>;
-  /** Whether the values depend on the record alone, and not on the user, the time or datasets. */
+  /** Whether the values are known to depend on the record alone, and not on the user, the time or datasets. */
   readonly isRepeatable: boolean;
 }
 
-/** Returns the named fields of an annotation, and its fields that these read or declare to depend on, directly or through other fields. */
+/** Returns the requested names, with the fields that these fields read or declare to depend on, directly or through other fields. */
 export function requiredFieldsOf(
   { fields, data }: AnnotationSettings,
   requestedNames: ReadonlySet<string>,
@@ -269,7 +269,7 @@ function addReadFields(
   };
 }
 
-/** Returns the field at a path, or the nearest field that contains it. */
+/** Returns the field at a path, or the nearest field that contains it; undefined if there is none. */
 function nearestFieldAt<F extends Pick<FieldRow, 'path'>>(
   fields: readonly F[],
   path: readonly string[],
@@ -283,7 +283,7 @@ function nearestFieldAt<F extends Pick<FieldRow, 'path'>>(
   return undefined;
 }
 
-/** Returns the shortest prefix of a path that is not a prefix of any path in `others`. */
+/** Returns the shortest prefix of a path that is not a prefix of any path in `others`; an empty path if there is none. */
 function shortestDisjointPrefix(
   path: readonly string[],
   others: readonly (readonly string[])[],

@@ -48,7 +48,10 @@ export function jsonOfRecord(record: PyDict): string {
   return jsonOfValue(record, maxRecordBytes);
 }
 
-/** Annotates the records that `readRecord` creates from inputs. The calls of dataset functions in many records are answered together. */
+/**
+ * Yields the annotation of each input, which `readRecord` turns into a record. Calls of dataset functions in many records are answered
+ * together.
+ */
 export function* annotatedRecords<T>(
   annotation: Annotation,
   inputs: readonly T[],

@@ -19,12 +19,15 @@ export function createSentBatch(pendingAnswers: Promise<PackedAnswers>): SentBat
 export interface SentCallTable {
   readonly template?: CallTemplate;
   readonly texts: ValueTable;
-  /** The batch in which each call was sent, by the dictionary index of its text in `texts`; `batchIndices` has its index in that batch. */
+  /**
+   * The batch in which each call was last sent, by the dictionary index of its text in `texts`; undefined for a call that was not sent yet
+   * or that its batch left unanswered. `batchIndices` has the index of the call in that batch.
+   */
   readonly batches: (SentBatch | undefined)[];
   readonly batchIndices: number[];
 }
 
-/** The calls that an attempt at a job has made. A call is found whether it comes with a `CallTemplate` or as a whole text. */
+/** Calls that an attempt at a job has made. A call is found whether it comes with a `CallTemplate` or as a whole text. */
 export class SentCalls {
   readonly callsWithoutTemplate: SentCallTable = createSentCallTable();
   readonly #callsOfTemplates: Required<SentCallTable>[] = [];
@@ -34,8 +37,8 @@ export class SentCalls {
   }
 
   /**
-   * Returns the calls of a template; undefined if some of them may be stored under another template or as whole texts, so that whole texts
-   * have to be looked up.
+   * Returns the table of the calls of a template, which is added if it is new. Returns undefined if some calls of a new template may be
+   * stored under another template or as whole texts, so that whole texts have to be looked up.
    */
   callsOfTemplate(template: CallTemplate): SentCallTable | undefined {
     const knownCalls = this.#callsOfTemplates.find((one) => isSameTemplate(one.template, template));
@@ -50,12 +53,12 @@ export class SentCalls {
     return calls;
   }
 
-  /** Returns the calls among which the call with a text is stored, and the text under which it is stored there. */
+  /** Returns the table to which the call with a text belongs, and the text that stands for the call in that table. */
   findByCallText(text: string): { readonly calls: SentCallTable; readonly text: string } {
     for (const calls of this.#callsOfTemplates) {
       const { before, after } = calls.template;
       const inner = text.slice(before.length, text.length - after.length);
-      // The part between `before` and `after` may be more than one JSON string; then the call does not have this template.
+      // If the part between `before` and `after` is not exactly one JSON string, the call does not have this template.
       if (text.startsWith(before) && text.endsWith(after) && isJsonString(inner))
         return { calls, text: inner };
     }
@@ -77,7 +80,7 @@ function canShareCall(one: CallTemplate, other: CallTemplate): boolean {
   return beginAlike && (one.after.endsWith(other.after) || other.after.endsWith(one.after));
 }
 
-/** Whether a text is the JSON text of one string. */
+/** Whether a part of a JSON text is exactly one string. */
 function isJsonString(text: string): boolean {
   return /^"(?:[^"\\]|\\.)*"$/s.test(text);
 }

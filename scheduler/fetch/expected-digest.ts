@@ -49,7 +49,7 @@ export function checkSizeLimit(
   throw permanentFailure(`has more than the ${maxBytes} bytes that the manifest says (size)`);
 }
 
-/** Throws unless the file, or its encoded form, has the expected size and MD5. */
+/** Throws unless the expected size, if any, is that of the file or of its encoded form, and likewise the expected MD5. */
 export function checkDigest(
   expected: ExpectedDigest,
   file: WrittenFile,

@@ -2,7 +2,6 @@ import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { ExportRow } from '../../engine/catalog/exports.js';
 import type { Config } from '../../engine/core/config.js';
 
-/** Dependencies of an `ExportMailer`. */
 interface ExportMailerOptions {
   readonly catalog: Catalog;
   readonly config: Partial<Pick<Config, 'smtpUrl' | 'mailFrom' | 'publicUrl'>>;

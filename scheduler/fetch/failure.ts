@@ -71,7 +71,10 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders): Fet
     : permanentFailure(message);
 }
 
-/** Parses `Retry-After`, a number of seconds or a date (RFC 9110, section 10.2.3), into milliseconds; 0 for anything else. */
+/**
+ * Parses `Retry-After` (RFC 9110, section 10.2.3), a number of seconds or a date in the preferred format, into milliseconds to wait; 0 for
+ * anything else.
+ */
 export function retryAfterMs(header: string | undefined, now = Date.now()): number {
   if (header === undefined) return 0;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;

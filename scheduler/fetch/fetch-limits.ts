@@ -8,7 +8,7 @@ export interface FetchLimits {
   readonly totalMs: number;
   readonly redirects: number;
   readonly retries: number;
-  /** Delay in milliseconds before the first retry; it doubles with each further retry. */
+  /** Delay in milliseconds before the first retry, without jitter; it doubles with each further retry. */
   readonly pauseMs: number;
   readonly longestPauseMs: number;
   readonly headerBytes: number;

@@ -36,7 +36,7 @@ export type FetchFile = (
 
 /**
  * Returns the function that downloads files from other hosts. Except for e-mail (`export-mailer.ts`), the server opens no other connection
- * to other hosts. Each file of the folder `scheduler/fetch` defends against some of the threats N1 to N10 (`docs/threats.md`).
+ * to other hosts.
  */
 export function openFetcher(settings: FetchSettings, network: Network = systemNetwork): FetchFile {
   const limits = { ...defaultFetchLimits(), ...settings.limits };

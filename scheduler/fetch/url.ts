@@ -1,6 +1,6 @@
 import { isWebPort } from '../../engine/core/allowed-addresses.js';
 
-/** Maximum length of a URL; signed URLs have two or three thousand characters. */
+/** Maximum length of a URL; signed URLs can have two or three thousand characters. */
 const maxUrlLength = 8_192;
 
 /**
@@ -27,8 +27,8 @@ export function portOf(url: URL): number {
 }
 
 /**
- * Returns the file name in a checked URL: the last segment of the path, decoded and without control characters, or the host if that is
- * empty.
+ * Returns the file name in a checked URL: the last segment of the path, decoded and with control characters replaced, or the host if that
+ * is empty.
  */
 export function fileNameOf(text: string): string {
   const url = new URL(text);

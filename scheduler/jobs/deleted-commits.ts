@@ -3,8 +3,8 @@ import { commitVersionOf, type LoggedPublication } from '../../engine/catalog/pu
 import type { Store } from '../../engine/store/store.js';
 
 /**
- * Completes the commits of a dataset that an earlier release has deleted without their versions, which the log has. The files of the
- * dataset must not be in its archive. Throws if the log cannot be read from its beginning.
+ * Adds the versions in the log to those deleted commits of a dataset that an earlier release has stored without a version. The files of the
+ * dataset must not be in its archive. Throws if there are such commits and the log cannot be read from its beginning.
  */
 export async function completeDeletedCommits(
   catalog: Catalog,

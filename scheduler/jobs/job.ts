@@ -30,31 +30,32 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    */
   readonly background?: BackgroundOptions;
   /**
-   * Whether tasks of the kind begin only when no other task works on their target, apart from verifications and tables of computed fields
-   * (`claim` in `engine/catalog/tasks.ts`).
+   * Whether a task of the kind begins only when all earlier tasks on its target have ended and no other one is running, apart from
+   * verifications and tables of computed fields (`claim` in `engine/catalog/tasks.ts`).
    */
   readonly requiresIdleTarget?: boolean;
   /**
-   * How often the worker process may die by a task of this kind, when no other task can be the cause, before the task fails;
-   * `budgets.taskAttempts` by default.
+   * The number of deaths of the worker process at which a task of this kind fails, if it alone can have caused them and made no progress in
+   * between; `budgets.taskAttempts` by default.
    */
   readonly attempts?: number;
   /** Whether the scratch folders of earlier attempts are kept until the task ends (`RunContext.earlier`). */
   readonly isResumable?: boolean;
 
   /**
-   * Checks permissions and collects the parameters of `run`. Returns null to complete the task without a run, or if it has canceled the
-   * task.
+   * Collects the parameters of `run`. A kind with a resource first checks the permissions of the task's user. Returns null to complete the
+   * task without a run, or if it has canceled the task.
    */
   prepare(task: TaskRow, context: PublishContext): Promise<P | null>;
   /**
-   * Does the work. It writes only to its scratch folder, so that nothing is visible before `publish`. Two exceptions: a table is written to
-   * a folder of its own, which nothing uses before the task has ended, and a vacuum removes files that the log no longer refers to.
+   * Does the work. It changes only the scratch folders of its task, so that nothing is visible before `publish`. Two exceptions: a table is
+   * written to a folder of its own, which nothing uses before the task has ended, and a vacuum removes files that the log no longer refers
+   * to.
    */
   run(params: P, context: RunContext): Promise<R>;
   /**
-   * Makes the result visible and completes the task, or returns `run again`. If a kind has no `publish`, the result is only returned to the
-   * caller of `enqueueAndWait`.
+   * Makes the result visible and completes the task, unless the outcome says otherwise. If a kind has no `publish`, the result is only
+   * returned to the caller of `enqueueAndWait`.
    */
   publish?(task: TaskRow, result: R, context: PublishContext): Promise<PublicationOutcome>;
   /**
@@ -80,7 +81,10 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   sweepAtStart?(context: SweepContext): Promise<void>;
   /** Removes expired files; called at start and once an hour. */
   sweepHourly?(context: SweepContext): Promise<void>;
-  /** The entries that tasks of this kind write to the Delta log; after a crash, reconciliation updates the catalogue from them. */
+  /**
+   * The log entries from which reconciliation updates the catalogue after a crash by the `replay` of this kind. Migrations and rollbacks
+   * write entries of the kind that imports declare.
+   */
   readonly logEntry?: LogEntryKind;
 }
 
@@ -94,7 +98,10 @@ interface BackgroundOptions {
   readonly isShared?: boolean;
   /** Whether tasks of this kind also run for datasets that the server refuses to open; other tasks of such a dataset wait in the queue. */
   readonly runsOnRefused?: boolean;
-  /** Whether open tasks of this kind are removed at start, because their callers ended with the previous process. */
+  /**
+   * Whether open tasks of this kind that `enqueueAndWait` has added are removed at start, because their callers ended with the previous
+   * process.
+   */
   readonly isTransient?: boolean;
 }
 
@@ -114,8 +121,9 @@ export interface CompletedTask<R> {
 /** The part of the queue by which code of a job adds background tasks of the kind `K`, whose result has the type `R`. */
 export interface TaskQueue<K extends string, R> {
   /**
-   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result. Rejects
-   * with the error of the task, or with `canceled` if the signal aborts, which also cancels the task, even a shared one.
+   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result, which is
+   * undefined if the task was completed without a run. Rejects with the error of the task. If the signal aborts before the result is being
+   * published, cancels the task, even a shared one, and rejects with `canceled`.
    */
   enqueueAndWait(
     kind: K,
@@ -124,7 +132,7 @@ export interface TaskQueue<K extends string, R> {
   ): Promise<CompletedTask<R>>;
 }
 
-/** The entries that a kind of job writes to the log of a dataset. */
+/** A kind of log entries, and their effect on the catalogue. */
 interface LogEntryKind {
   /** The key in the `info` of the log entry. */
   readonly key: string;
@@ -133,7 +141,7 @@ interface LogEntryKind {
     readonly catalog: Catalog;
     readonly datasetId: number;
     readonly version: number;
-    /** The columns of the dataset from this version on. */
+    /** The columns of the dataset in this version. */
     readonly columns: Columns;
     /** The columns of each segment that the entry adds. */
     readonly segmentColumns: readonly Columns[];
@@ -147,10 +155,10 @@ export interface Progress {
   readonly records: number;
   /** The total number of records; null while it is unknown. */
   readonly recordsTotal: number | null;
-  /** The number of bytes of the sources, as stored on disk, that have been read. */
+  /** The number of processed bytes of files: of an import, the bytes of its sources, as stored on disk, that have been read. */
   readonly bytes: number;
   readonly bytesTotal: number;
-  /** Number of records with errors. */
+  /** Number of records with errors; of a verification, the number of problems. */
   readonly errors: number;
   /** Bytes received from other hosts; absent if nothing is downloaded. */
   readonly fetchedBytes?: number;
@@ -187,7 +195,7 @@ export interface UrlLocation {
   readonly url: string;
 }
 
-/** The size and MD5 of a complete, flushed download; it has the expected digest. */
+/** The size and MD5 of a complete, flushed download that `checkDigest` has accepted. */
 export interface FetchedFile {
   readonly bytes: number;
   /** The MD5 in lower-case hexadecimal. */
@@ -195,8 +203,8 @@ export interface FetchedFile {
 }
 
 /**
- * Downloads a source into a new file. The worker implements it with `scheduler/fetch/`. Error messages begin with `name`. `report`
- * is called with the number of bytes received and the total, which is null until the host has sent it.
+ * Downloads a source into a new file. The worker implements it with `scheduler/fetch/`. Messages of failed fetches begin with `name`.
+ * `report` is called with the number of bytes received and the total, which is null while it is unknown.
  */
 type SourceDownloader = (
   source: {
@@ -231,11 +239,11 @@ export interface SweepContext {
   readonly catalog: Catalog;
   readonly data: DataFolder;
   readonly now: number;
-  /** Removes a file or folder that nothing needs. One that cannot be removed is reported and stays until the next start. */
+  /** Removes a file or folder that nothing needs. One that cannot be removed is reported and stays until a later sweep. */
   discard(path: string): Promise<void>;
   /**
-   * Removes a file that the catalogue does not need. If the catalogue has never had its owner, because the catalogue was restored from an
-   * older backup or the file is not from this server, the file is moved to the quarantine and reported, with `what` the file is.
+   * Removes a file that the catalogue does not need, if the catalogue has issued the id `ownerId`. Otherwise the catalogue may have been
+   * restored from an older backup, or the file is not from this server: it is moved to the quarantine and reported, with `what` it is.
    */
   remove(path: string, ownerId: number | undefined, what?: string): Promise<void>;
 }

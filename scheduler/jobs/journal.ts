@@ -11,7 +11,7 @@ const journalFileName = 'journal';
 const digestBytes = 16;
 /** Size of the start of a frame: its length, the digest of everything after the digest, and the length of the key. */
 const headerBytes = 4 + digestBytes + 4;
-/** Maximum length of a frame in bytes; a frame that claims to be longer is damaged. */
+/** Maximum length of a frame in bytes; a frame that claims to be longer counts as damaged. */
 const maxFrameBytes = 64 << 20;
 
 /**

@@ -17,10 +17,7 @@ export async function activePrincipal(tables: Tables, userId: number): Promise<P
   throw new AppError('forbidden', 'the user who created this task is not active any more');
 }
 
-/**
- * Throws if the user lacks a permission. Permissions are checked when a task is created, started and published, because they may be revoked
- * in between (threat A4); the task then fails.
- */
+/** Throws if the user of a task lacks a permission. It may have been revoked since the task was created (threat A4). */
 export async function checkPermission(
   tables: Tables,
   userId: number,

@@ -6,7 +6,7 @@ declare const jobTypes: unique symbol;
  */
 export type ThreadJob<J extends object, R> = string & { readonly [jobTypes]?: (job: J) => R };
 
-/** Pool of worker threads that parse, encode and compress. */
+/** The pool of threads in which the functions of `worker/job-thread.ts` run. */
 export interface ThreadPool {
   readonly threads: number;
   /**

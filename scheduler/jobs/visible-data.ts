@@ -15,7 +15,8 @@ export interface VisibleDatasetVersion {
  * Returns the latest version of a dataset that the catalogue has, or `version` if that is an earlier one, with the dataset's fields. A
  * commit is in the log shortly before it is in the catalogue; until then it is not visible, because its new fields would be missing
  * (threats Q8, D11). A field that is newer than the snapshot is harmless: it has no values in the snapshot. Throws `not-found` if the
- * dataset does not exist, `invalid` if it is archived or a vacuum has removed the version, and `damaged` if its log has lost entries.
+ * dataset does not exist, `invalid` if it is archived or a vacuum has removed the version, and `damaged` if its log has lost entries or was
+ * altered.
  */
 export async function loadVisibleVersion(
   catalog: Tables,

@@ -9,7 +9,6 @@ import { sweepAttempts } from './sweep.js';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
 import { TaskWaiters } from './waiting.js';
 
-/** Options of a `JobQueue`. */
 interface QueueOptions extends TaskRunnerOptions {
   /** Number of standard slots, and also of slots for interactive tasks. */
   readonly threads: number;
@@ -22,7 +21,7 @@ export class JobQueue {
   readonly #waiters = new TaskWaiters();
   #isOpen = false;
   #isClaiming = false;
-  /** Whether `wake` was called since the last attempt to claim a task. */
+  /** Whether another attempt to claim a task is to be made. */
   #isWoken = false;
 
   constructor(options: QueueOptions) {
@@ -30,7 +29,6 @@ export class JobQueue {
     this.#runner = new TaskRunner(options, this.#waiters, () => this.wake());
   }
 
-  /** Starts to claim tasks. */
   open(): void {
     this.#isOpen = true;
     this.wake();
@@ -158,7 +156,7 @@ export class JobQueue {
     }
   }
 
-  /** Stops claiming tasks, lets users' tasks finish for `graceMs`, and queues unfinished tasks again. */
+  /** Stops claiming tasks, lets users' tasks finish for `graceMs`, and queues unfinished tasks again, background tasks at once. */
   async close(graceMs: number): Promise<void> {
     this.#isOpen = false;
     await this.#runner.close(graceMs);

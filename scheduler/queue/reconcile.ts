@@ -6,7 +6,6 @@ import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { isInArchive, lostVersionsError } from '../jobs/visible-data.js';
 import { withDatasetLock } from '../jobs/dataset-lock.js';
 
-/** Dependencies of a `Reconciliation`. */
 interface ReconciliationOptions {
   readonly catalog: Catalog;
   readonly store: Store;

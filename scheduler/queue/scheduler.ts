@@ -38,7 +38,7 @@ export interface SchedulerOptions {
   readonly heartbeatTimeoutMs?: number;
   /** Time in milliseconds after which the worker is killed if it has not stopped a canceled task. */
   readonly cancelMs?: number;
-  /** Time in milliseconds that `close` gives tasks to finish. */
+  /** Time in milliseconds that `close` gives users' tasks to finish. */
   readonly closeMs?: number;
   /** Time in milliseconds without a commit after which even a few segments of a dataset are merged; if it is not finite, they never are. */
   readonly quietMs?: number;
@@ -88,9 +88,9 @@ export interface Scheduler extends Pick<
   answerCalls(answer: AnswerHostRequest): void;
   /** Checks whether upkeep is due after a commit to a dataset that no task has made, such as a rollback. */
   committed(datasetId: number): void;
-  /** Resolves when no merge, vacuum or other upkeep of a dataset is running or due. */
+  /** Resolves when the upkeep of datasets that was due has ended and no background task is running. */
   compacted(): Promise<void>;
-  /** Stops claiming tasks, lets running tasks finish for `closeMs`, and queues unfinished ones again. */
+  /** Stops claiming tasks, lets users' tasks finish for `closeMs`, queues unfinished tasks again, and stops the worker. */
   close(): Promise<void>;
 }
 

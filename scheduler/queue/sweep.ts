@@ -61,7 +61,7 @@ export async function sweepDatasets(
 
 /**
  * Removes or quarantines the stored contents, upload parts, files of rejected records, scratch files and files of jobs that nothing in the
- * catalogue needs. Called at start, before any task runs.
+ * catalogue needs, and the open background tasks whose callers have ended with the previous process. Called at start, before any task runs.
  */
 export async function sweepAll(
   catalog: Catalog,
@@ -80,8 +80,8 @@ export async function sweepAll(
 }
 
 /**
- * Removes expired files of all kinds of job, abandoned uploads in parts, and versions of files that were deleted some days ago. Called at
- * start and once an hour.
+ * Removes expired files of all kinds of job, abandoned uploads in parts, and versions of files that were deleted at least `keepVersionsMs`
+ * ago. Called at start and once an hour.
  */
 export async function sweepExpired(
   catalog: Catalog,
@@ -176,8 +176,8 @@ async function sweepObjects({ catalog, data, discard, remove }: SweepContext): P
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
     const identity = entryIdentityOf(path) ?? '';
-    // A content that the catalogue has only announced, or whose revision it has not assigned yet, may have been stored after the backup from
-    // which the catalogue was restored.
+    // A content that the catalogue has only announced, or whose revision it has not assigned yet, may have been stored after the backup
+    // from which the catalogue was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);
     if (origins.some((files) => files.has(identity))) await discard(path);
     else await remove(path, isNewer ? undefined : id);

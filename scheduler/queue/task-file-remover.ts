@@ -5,7 +5,6 @@ import type { Jobs } from '../jobs/index.js';
 import type { Job } from '../jobs/job.js';
 import { sweepAttempts } from './sweep.js';
 
-/** Dependencies of a `TaskFileRemover`. */
 interface TaskFileRemoverOptions {
   readonly jobs: Jobs;
   readonly data: DataFolder;
@@ -13,7 +12,7 @@ interface TaskFileRemoverOptions {
   report(message: string): void;
 }
 
-/** Removes files of a task; undefined if its kind has none. */
+/** Removes files of a task; returns undefined if its kind has none. */
 type Removal = () => Promise<unknown> | undefined;
 
 /** Maximum number of removals that are tried again; the next start makes up for others. */

@@ -61,7 +61,9 @@ export class TaskRunner {
   readonly fileRemover: TaskFileRemover;
   readonly #options: TaskRunnerOptions;
   readonly #waiters: TaskWaiters;
-  /** Called when a task has released its slot. */
+  /**
+   * Called when a queued task may have become ready to start: a task has released its slot or is no longer suspected of killing the worker.
+   */
   readonly #onSlotFreed: () => void;
   readonly #runningById = new Map<number, RunningTask>();
   readonly #workerDeaths = new WorkerDeaths();
@@ -76,7 +78,6 @@ export class TaskRunner {
     this.#onSlotFreed = onSlotFreed;
   }
 
-  /** The tasks that are running. */
   get runningTasks(): readonly RunningTask[] {
     return [...this.#runningById.values()];
   }
@@ -109,7 +110,7 @@ export class TaskRunner {
     this.#inBackground(this.#prepare(runningTask));
   }
 
-  /** Stops a task that is not being published yet; `running.finished` resolves when it has stopped or has ended in another way. */
+  /** Stops a task that is not being published yet; `runningTask.finished` resolves when it has stopped or has ended in another way. */
   stopTask(runningTask: RunningTask, why: 'cancel' | 'requeue'): void {
     if (runningTask.phase === 'publishing' || runningTask.phase === 'ended') return;
     const isStopping = runningTask.stopReason !== null;
@@ -159,8 +160,8 @@ export class TaskRunner {
   }
 
   /**
-   * Queues the tasks of a worker process that has died again; a task that has caused too many deaths fails. A death that the runner itself
-   * caused counts against no task. Must be called when the worker process has died.
+   * Queues the tasks of the dead worker process again or ends them: a task that has caused too many deaths fails, and one that was being
+   * canceled is canceled. A death that the runner itself caused counts against no task. Must be called when the worker process has died.
    */
   async onWorkerLost(reason: string): Promise<void> {
     const hasKilledWorker = this.#hasKilledWorker;
@@ -187,7 +188,8 @@ export class TaskRunner {
 
   /**
    * Repeats work until it succeeds, so that what it writes is not lost; only a full or failing disk can make the work fail. Gives up after
-   * a failure if the runner is closing, and returns whether the work has succeeded. Throws if the task was deleted or has ended.
+   * a failure if the runner is closing, and returns whether the work has succeeded. Throws if the work throws `not-found`, because its task
+   * or dataset was deleted, or if the task has ended.
    */
   async persist(work: () => Promise<void>): Promise<boolean> {
     for (;;) {
@@ -249,7 +251,7 @@ export class TaskRunner {
       const outcome = await job.publish(task, result, this.#contextOf(runningTask));
       if (outcome === 'run again') return await this.#runAgain(runningTask);
       crashpoint('task.before-done');
-      // A result that is not published yet is rejected when the task leaves the runner.
+      // After `committed`, the result is rejected when the task leaves the runner.
       if (outcome === 'published') this.#waiters.resolveResult(task.id, result);
       await this.#end(runningTask);
     } catch (error) {

@@ -22,7 +22,6 @@ interface FolderInconsistency {
   readonly problem: string;
 }
 
-/** Options of `verifyFolder`. */
 interface VerifyOptions {
   readonly data: DataFolder;
   readonly catalog: Catalog;

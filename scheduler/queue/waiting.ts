@@ -42,12 +42,10 @@ export class TaskWaiters {
     return result.promise;
   }
 
-  /** Resolves the result of a task. */
   resolveResult(taskId: number, result: unknown): void {
     this.#results.get(taskId)?.resolve(result);
   }
 
-  /** Rejects the result of a task. */
   rejectResult(taskId: number, error: unknown): void {
     this.#results.get(taskId)?.reject(error);
   }

@@ -1,16 +1,17 @@
 import type { RunningTask } from './running-task.js';
 
 /**
- * Finds the tasks that kill the worker process. A death counts against a task only if no other task was in the worker and the task had not
- * progressed beyond its earlier attempts. Every task that was in the worker without such progress is a suspect: it is started before other
- * tasks, one suspect at a time, and no other task is started until the suspect has progressed further or has ended. The counts are not
- * stored, so a death of the whole server, in whatever order its processes die, counts against no task.
+ * Finds the tasks that kill the worker process. A death counts against a task only if no other task was in the worker, apart from tasks
+ * that were being stopped, and the task had not progressed beyond its earlier attempts. Every task that was in the worker without such
+ * progress is a suspect: it is started before other tasks, one suspect at a time, and no other task is started until the suspect has
+ * progressed further or has ended. The counts are not stored, so a death of the whole server, in whatever order its processes die, counts
+ * against no task.
  */
 export class WorkerDeaths {
   readonly #records = new Map<number, DeathRecord>();
   readonly #suspects = new Set<number>();
 
-  /** Records that the worker died while it ran these tasks. */
+  /** Records that the worker died while it ran these tasks, none of which was being stopped. */
   recordDeath(tasks: readonly RunningTask[]): void {
     for (const running of tasks) {
       const { id } = running.task;
@@ -26,7 +27,9 @@ export class WorkerDeaths {
     }
   }
 
-  /** Returns the number of consecutive deaths of the worker that only this task can have caused. */
+  /**
+   * Returns the number of deaths of the worker that only this task can have caused, since it last progressed beyond its earlier attempts.
+   */
   deathsCausedBy(taskId: number): number {
     return this.#records.get(taskId)?.count ?? 0;
   }
@@ -61,7 +64,7 @@ export class WorkerDeaths {
 }
 
 interface DeathRecord {
-  /** The number of consecutive deaths of the worker that only this task can have caused. */
+  /** The number of deaths that `WorkerDeaths.deathsCausedBy` returns. */
   readonly count: number;
   /** The furthest progress of the task so far (`RunningTask.progressTotal`). */
   readonly reached: number;

@@ -90,7 +90,7 @@ export async function encode(job: PartJob): Promise<Outcome<EncodedPart>> {
   return outcome.ok ? transferResult(outcome, encodedPartBytes(job, outcome.value.part)) : outcome;
 }
 
-/** Returns the lengths of the longest lists in some records of an export. */
+/** Returns for each column of some records of an export the length of its longest list. */
 export async function measure(job: ListLengthJob): Promise<Outcome<readonly number[]>> {
   return outcomeOf(async () => maxListLengths(job));
 }
@@ -100,7 +100,7 @@ export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
   return outcomeOf(async () => findRows(search));
 }
 
-/** Returns the average sizes in memory of the records of some segments. */
+/** Returns for each segment the average size of its records in memory, in bytes. */
 export async function estimate(files: readonly CheckedFile[]): Promise<Outcome<Float64Array>> {
   return outcomeOf(async () => estimateRecordSizes(files));
 }

@@ -12,7 +12,7 @@ export interface ThreadState {
 interface LivenessTimeouts {
   /** Heartbeat timeout in milliseconds: a worker without a heartbeat for longer is checked. */
   readonly heartbeatTimeoutMs: number;
-  /** Timeout of the first heartbeat in milliseconds; before it, a worker loads its code. */
+  /** Timeout of the first heartbeat in milliseconds, before which a worker loads its code. */
   readonly startTimeoutMs: number;
 }
 
@@ -22,10 +22,10 @@ const maxMissedHeartbeats = 12;
 const clockTickMs = 10;
 
 /**
- * Whether a worker without a recent heartbeat is stuck, rather than delayed by a busy machine. It is stuck if its main thread is stopped,
- * sleeps, or has used enough processor time to send a heartbeat; it is not stuck while the thread waits for a processor or a disk. `before`
- * is the state of the thread at about the last heartbeat. If the system does not tell the current state (`now` is undefined), the timeout
- * is four times as long.
+ * Whether a worker without a recent heartbeat is stuck, rather than delayed by a busy machine. After the timeout, it is stuck if its main
+ * thread is stopped, sleeps, or has used enough processor time to send a heartbeat; otherwise, because the thread waits for a processor or
+ * a disk, only after `maxMissedHeartbeats` timeouts. `before` is the state of the thread at about the last heartbeat. If the system does
+ * not tell the current state (`now` is undefined), the timeout is four times as long.
  */
 export function isWorkerStuck(
   sinceHeartbeatMs: number,

@@ -173,7 +173,7 @@ export class LogFile {
     await this.#reopen();
   }
 
-  /** Opens the path again; until that succeeds, lines are written to the file that is already open. */
+  /** Opens the path again and closes the file that was open. If the path cannot be opened, throws, and the lines wait. */
   async #reopen(): Promise<void> {
     const file = await LineFile.open(this.#path);
     this.#isToReopen = false;

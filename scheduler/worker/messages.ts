@@ -64,6 +64,6 @@ export type MessageFromWorker =
       readonly taskId: number;
       readonly attempt: number;
       readonly error: ErrorValue;
-      /** Metadata of the failed task, such as `validation`, to be stored with its import. */
+      /** Metadata of the failed task, such as `validation`, to be stored with its resource. */
       readonly metadata: JsonObject | null;
     };

@@ -11,7 +11,6 @@ import type { ThreadPool } from '../jobs/thread-pool.js';
 import { jobOfKind, jobs as declaredJobs, type Jobs } from '../jobs/index.js';
 import { TaskFailure, type RunContext } from '../jobs/job.js';
 
-/** Dependencies of a worker. */
 interface WorkerDependencies {
   readonly data: DataFolder;
   readonly pool: ThreadPool;

@@ -18,7 +18,6 @@ import type { ApiRequest, Caller } from '../../http/api-request.js';
 import { presenterFor, type Presenter } from '../shared/presenter.js';
 import { application, applicationSecret, type ApplicationContext } from './application.js';
 
-/** The HTTP operations on applications. */
 export const applicationOperations = crudOperations('applications', {
   tag: 'Applications',
   path: '/v2/applications',
@@ -108,7 +107,7 @@ export const ApplicationsController = crudController<
     }),
 });
 
-/** The properties whose changes are audited, with their names in the audit log: they decide which applications get tokens of users. */
+/** The properties whose changes are audited, with their names in the audit log. */
 const auditedFieldNames = {
   name: 'name',
   redirectUris: 'redirect_uris',
@@ -117,7 +116,6 @@ const auditedFieldNames = {
   isPublic: 'is_public',
 } as const;
 
-/** The HTTP operations on the secret of an application. */
 export const applicationSecretOperations = declareOperations('applicationSecrets', 'Applications', {
   get: {
     method: 'GET',

@@ -83,7 +83,6 @@ const fileFormats: Readonly<Record<string, AuditFileFormat>> = {
 };
 const defaultFileFormat = 'jsonl';
 
-/** The HTTP operations on the audit log. */
 export const auditLogOperations = declareOperations('auditLog', 'Audit log', {
   list: {
     method: 'GET',

@@ -18,7 +18,6 @@ const datasetFilterParams = {
   vault_object_id: { description: 'Dataset.', example: '4812' },
 };
 
-/** The HTTP operations on beacon sets. */
 export const beaconSetOperations = crudOperations('beaconSets', {
   tag: 'Beacons',
   path: '/v2/beacon_sets',
@@ -68,7 +67,6 @@ async function loadBeaconSetContexts(
   );
 }
 
-/** The HTTP operations on beacons. */
 export const beaconOperations = crudOperations('beacons', {
   tag: 'Beacons',
   path: '/v2/beacons',
@@ -120,7 +118,7 @@ async function loadBeaconContexts(
   );
 }
 
-/** Returns the beacon set of a request, which must be one of the caller's own. */
+/** Returns the beacon set of a request, which must be one of the caller's own; undefined, with an error in the form, if there is none. */
 function readOwnBeaconSet(
   context: AppContext,
   caller: Caller,
@@ -145,8 +143,8 @@ async function readBeaconDataset(
 }
 
 /**
- * Looks up the id under a key of the form. Adds an error with this message to the form if the value is not an id, or if `find` throws
- * `not-found`.
+ * Returns what `find` returns for the id under a key of the form. Adds an error with this message to the form, and returns undefined, if
+ * the value is not an id or if `find` throws `not-found`.
  */
 async function findOrAddError<T>(
   form: Form,

@@ -22,7 +22,7 @@ export interface BeaconAnswer {
   /** Duration in milliseconds. */
   readonly took: number;
   readonly error: string | null;
-  /** The first ten records, as the JSON text of a list; none if the caller may not read the dataset. */
+  /** The first ten records, as the JSON text of a list; none if the query failed or the caller may not read the dataset. */
   readonly results: string;
 }
 
@@ -98,7 +98,7 @@ export async function queryBeacon(
   }
 }
 
-/** Number of records in the answer of one beacon. */
+/** Maximum number of records in the answer of one beacon. */
 const maxShownRecords = 10;
 
 /** Returns the dataset of a beacon if the caller may read it. */

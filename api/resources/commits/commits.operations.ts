@@ -8,7 +8,6 @@ const rollbackParams = {
   mode: { description: 'records or strict; records unless given.', example: 'records' },
 };
 
-/** The HTTP operations on commits. */
 export const commitOperations = jobOperations(
   {
     name: 'commits',

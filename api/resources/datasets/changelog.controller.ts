@@ -41,10 +41,8 @@ const datasetChangeSchema = answerSchema(
   },
 );
 
-/** The schemas of the answers of the operations on changelogs. */
 export const changelogSchemas = [datasetChangeSchema];
 
-/** The HTTP operations on the changelog of a dataset. */
 export const changelogOperations = declareOperations('datasets', 'Datasets', {
   changelog: {
     method: 'GET',

@@ -27,7 +27,6 @@ const datasetBeaconSchema = answerSchema('DatasetBeacon', 'Whether a dataset has
   total: { type: integer, description: 'Number of records that have it.', example: 1 },
 });
 
-/** The schemas of the answers of the operations on the beacon of a dataset. */
 export const datasetBeaconSchemas = [datasetBeaconSchema];
 
 /** The HTTP operation that tells whether a dataset has an allele at a position, as a GA4GH beacon does. */

@@ -1,7 +1,6 @@
 import { crudOperations } from '../../http/operation-row.js';
 import { dataset, datasetPaths } from '../shared/dataset.js';
 
-/** The HTTP operations on datasets. */
 export const datasetOperations = crudOperations('datasets', {
   tag: 'Datasets',
   path: '/v2/datasets',

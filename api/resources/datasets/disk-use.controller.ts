@@ -54,10 +54,8 @@ const diskUse = answerSchema('DiskUse', 'What a dataset takes on the disk.', {
   },
 });
 
-/** The schemas of the answers of the operations on disk use. */
 export const diskUseSchemas = [diskUse];
 
-/** The HTTP operations on the disk use of a dataset. */
 export const diskUseOperations = declareOperations('datasets', 'Datasets', {
   diskUse: {
     method: 'GET',

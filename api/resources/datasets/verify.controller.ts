@@ -91,10 +91,8 @@ const verifyBody = bodySchema('VerifyDataset', 'How a dataset is verified.', {
   },
 });
 
-/** The schemas of the body and the answers of a verification. */
 export const verifySchemas = [differenceSchema, verificationSchema, verificationOrTask, verifyBody];
 
-/** The HTTP operations on the verification of a dataset. */
 export const verifyOperations = declareOperations('datasets', 'Datasets', {
   verify: {
     method: 'POST',

@@ -61,8 +61,8 @@ export function signExportTarget(signer: UrlSigner, userId: number, row: ExportR
 }
 
 /**
- * Returns the file of an export. Throws `not-found` if the export has not completed or its file has expired; for an expired file, the
- * message says when it expired.
+ * Returns the name of the file of an export, and the time in milliseconds at which it expires. Throws `not-found` if the export has not
+ * completed or its file has expired; for an expired file, the message says when it expired.
  */
 export function requireExportFile({ status, filename, expiresAt, updatedAt }: ExportRow): {
   readonly filename: string;

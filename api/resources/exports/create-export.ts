@@ -25,8 +25,8 @@ import {
 } from '../../http/require-resource.js';
 
 /**
- * Checks the request for an export, reports all its errors at once, and queues the export (contract 11.2). `baseAddress` is the start of
- * the link in the e-mail about its completion.
+ * Checks the request for an export, reports the mistakes in its body together, and queues the export (contract 11.2). `baseAddress` is the
+ * start of the link in the e-mail about its completion.
  */
 export async function createExport(
   context: AppContext,

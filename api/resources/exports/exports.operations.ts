@@ -3,7 +3,6 @@ import { jobOperations } from '../jobs/job.operations.js';
 import { cancelBody } from '../jobs/job-view.js';
 import { exportProvenance, exportResource } from './export.js';
 
-/** The HTTP operations on exports. */
 export const exportOperations = jobOperations(
   {
     name: 'exports',

@@ -43,7 +43,7 @@ export class JsonValueLists {
     this.#add(list, this.#sources.push(bytes) - 1, 0, bytes.length);
   }
 
-  /** Returns the lists with these numbers as JSON texts. The text is empty for a list that is too long for an answer. List 0 is empty. */
+  /** Returns the lists with these numbers as JSON texts. The text is empty for a list that is too long for an answer. List 0 is `[]`. */
   packLists(lists: Int32Array): PackedStrings {
     const offsets = new Int32Array(lists.length + 1);
     for (let i = 0; i < lists.length; i++) {

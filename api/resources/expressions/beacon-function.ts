@@ -14,7 +14,7 @@ import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
 import { runDatasetQuery } from '../queries/query-records.js';
 import type { FunctionScope } from './function-scope.js';
 
-/** Maximum number of datasets that one call queries. */
+/** Maximum number of datasets that a call without a beacon set queries. */
 const maxDatasets = 1000;
 
 type NamedStatus = readonly [name: string, status: 'found' | 'not_found' | 'failed'];

@@ -36,9 +36,8 @@ const callsParsedAtOnce = 256;
 
 /**
  * Answers a batch of calls of dataset functions, given as texts. Calls that differ only in the values of equalities are answered by one
- * query; each call gets the records that have its values. The answer is null for a call that has to be answered separately: calls of its
- * function are not grouped, no other call is like it, its records cannot be recognised by these values, a joint query finds too many
- * records, or the call fails.
+ * query for up to `maxCallsPerQuery` of them; each call gets the records that have its values. The answer is null for a call that has to be
+ * answered separately, for example because calls of its function are not grouped, because no other call is like it, or because it fails.
  */
 export async function answerHostBatch(
   scope: FunctionScope,
@@ -87,8 +86,8 @@ async function groupSimilarCalls(batch: readonly string[]): Promise<Iterable<Sim
 }
 
 /**
- * Returns whether the arguments equal those of the first call, except for the arguments that select records. Objects are not compared, so
- * false may also mean that this is unknown.
+ * Returns whether the arguments equal those of the first of the calls, except for the arguments that select records. Objects are not
+ * compared, so false may also mean that this is unknown.
  */
 function hasSameOtherArguments(
   { groupedFunction, calls }: SimilarCalls,

@@ -8,7 +8,7 @@ export type KeyEquality = PredicateOfKind<'in'>;
 /** A condition that holds if at least one of several equalities holds. */
 type EqualityKey = readonly KeyEquality[];
 
-/** The conditions that select the records of a call. */
+/** The conditions by which a call of a dataset function selects records. */
 export interface CallSelection {
   /** Equal for calls that differ only in the values of their keys. */
   readonly shape: string;
@@ -76,8 +76,9 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
 }
 
 /**
- * Determines which selections of one shape select a record that satisfies their joined predicate, and therefore all their other conditions.
- * Values are compared in the form that the engine compares: if letter case is ignored, text is in lower case.
+ * Determines which of several calls of a dataset function select a record. Their selections differ only in the values of their keys, and
+ * the record satisfies their joined predicate, and therefore all conditions that are no keys. Values are compared in the form that the
+ * engine compares: if letter case is ignored, text is in lower case.
  */
 export class KeyDispatcher {
   readonly #keys: readonly EqualityKey[];
@@ -157,7 +158,7 @@ function comparedForm(
   return `${alternative} ${!isText ? text : ignoreCase ? lowerCase(text) : text.toWellFormed()}`;
 }
 
-/** Returns the values of a record at a path; a list contributes each of its elements. */
+/** Returns the values of a record at a path that are not null; a list contributes each of its elements. */
 export function storedValuesAt(
   value: unknown,
   path: readonly string[],

@@ -65,7 +65,6 @@ export const expressionSchemas = [
   functionsAnswer,
 ];
 
-/** The HTTP operations on expressions. */
 export const expressionOperations = declareOperations('expressions', 'Expressions', {
   evaluate: {
     method: 'POST',

@@ -17,7 +17,7 @@ export function floatPaths(fields: readonly FieldRow[]): HostCallResult['floats'
   return fields.filter(isFloat).map(({ path }) => path);
 }
 
-/** Reads an argument that is a number of records or values to return, at most 100,000. */
+/** Reads an argument that is a number of records or values to return; `initial` if it is absent, and at most `maxRecords`. */
 export function limitArgument(name: string, value: unknown, initial: number): number {
   if (value === null || value === undefined) return initial;
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0)

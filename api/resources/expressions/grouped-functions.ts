@@ -18,7 +18,7 @@ export interface CallWithQuery {
 
 /** How one query answers the calls of a function that differ only in the values of their keys. */
 export interface GroupedFunction {
-  /** The positions of the arguments that select records by fields. */
+  /** The positions of the arguments `entities` and `filters`, in this order. */
   readonly selectorPositions: readonly number[];
   /** Returns the query of a call. Throws an `AppError` if the call fails or cannot be grouped. */
   readonly request: (
@@ -43,7 +43,7 @@ type GroupResults<T> = T[] | 'tooLarge' | null;
  */
 export const maxGroupRows = 200_000;
 const maxRowsPerCall = 200;
-/** The most characters of JSON that are read for a group. */
+/** The greatest length of the JSON that is read for a group. */
 export const maxGroupJsonLength = 32_000_000;
 
 /** The functions whose calls are grouped; calls of other dataset functions are answered one by one. */
@@ -127,7 +127,7 @@ async function readRecordsByCall(
   return textsByCall;
 }
 
-/** A record that at least one of the grouped calls selects. */
+/** A record of a joint query, with the indices of the calls that select it; there may be none. */
 interface KeyedRecord {
   /** The record with only the key fields, by which the calls that select it are found, and the fields `morePaths` of `readKeyedRecords`. */
   readonly record: unknown;
@@ -175,7 +175,7 @@ export function rowLimitFor(callCount: number): number {
   return Math.min(maxGroupRows, maxRowsPerCall * callCount);
 }
 
-/** Returns the result if a query finds too many records: `tooLarge` if a smaller group may find few enough. */
+/** Returns the result if a query finds too many records: `tooLarge` if a smaller group may find few enough, else null. */
 function tooManyRecordsResult(selections: readonly CallSelection[]): 'tooLarge' | null {
   return maxRowsPerCall * selections.length > maxGroupRows ? 'tooLarge' : null;
 }

@@ -48,7 +48,10 @@ class CachedLookup {
     return this.#bytes;
   }
 
-  /** Returns the table, which is read only once, even if several callers ask for it at the same time; null if it is too large. */
+  /**
+   * Returns the table; null if it is too large. It is read only once, even if several callers ask for it at the same time, unless reading
+   * it fails.
+   */
   loadTable(read: () => Promise<LookupTable | null>): Promise<LookupTable | null> {
     if (this.#table === undefined) {
       const table = read();

@@ -23,8 +23,8 @@ export interface LookupFields {
 }
 
 /**
- * A lookup table: the values of one field of the records, by the text of another field. Keys and values stay as bytes of the JSON lines of
- * the records.
+ * A lookup table: the values of one field of the records, by the text of another field. If both are plain strings, the value is not copied
+ * out of the JSON line of the record.
  */
 export class LookupTable {
   readonly #keys = new ValueTable();
@@ -72,7 +72,7 @@ export class LookupTable {
     return this.#values.packLists(lists);
   }
 
-  /** Adds a record whose key and value are strings without escapes; an empty string counts as no value. */
+  /** Adds a record whose key and value are null or strings without escapes, unless one is null or the value is the empty string. */
   #addPair(bytes: Uint8Array, { valueStarts, valueEnds }: StringPairReader): void {
     if (valueEnds[0] === 0 || valueEnds[1]! - valueStarts[1]! <= 2) return;
     this.#takeKey(bytes, valueStarts[0]! + 1, valueEnds[0]! - 1);

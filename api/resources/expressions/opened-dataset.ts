@@ -17,7 +17,7 @@ import type { FunctionScope } from './function-scope.js';
 
 /** The most records that an HTTP request may ask for; `parseQuery` enforces it. */
 const maxPageRecords = 10_000;
-/** The longest answer, in characters of JSON; a longer one would exceed the memory of an expression thread. */
+/** The greatest length of an answer as JSON; a longer one would exceed the memory of an expression thread. */
 export const maxAnswerLength = 16_000_000;
 
 /** The JSON body of a query request, by its keys; its values are not checked yet. */
@@ -207,7 +207,7 @@ export class OpenedDataset {
   }
 }
 
-/** Throws the error for an answer of more than 16 MB. */
+/** Throws an error if the length of an answer is greater than `maxAnswerLength`. */
 export function refuseLargeAnswer(length: number): void {
   if (length <= maxAnswerLength) return;
   throw new AppError('budget', 'the answer is larger than 16 MB: ask for fewer records or fields');

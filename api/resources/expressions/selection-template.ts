@@ -43,7 +43,8 @@ export class SelectionTemplate {
   ): SelectionTemplate | null {
     if (isPresent(entities) || !Array.isArray(filters) || isPair(filters)) return null;
     const conditions = conjuncts(predicate);
-    // Each filter gives at least one condition, so if there are as many conditions as filters, each filter gives exactly one.
+    // A pair gives exactly one condition. So if all filters are pairs, which the loop checks, and there is no other condition, condition i
+    // is that of filter i. A query string adds conditions, and a filter that is no pair may give several or none.
     if (conditions.length !== filters.length) return null;
     const templateFilters: TemplateFilter[] = [];
     for (const [i, pair] of filters.entries()) {

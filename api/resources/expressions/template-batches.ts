@@ -104,8 +104,8 @@ async function readFieldLookup(
 const maxRowsPerText = 8;
 
 /**
- * Returns the answers from a table of the records that contain the texts, or of all records if many texts are looked up; null if there are
- * too many records.
+ * Returns the answers from a table of the records that contain the texts or, if many texts are looked up, of all records that satisfy the
+ * other conditions; null if there are too many records or their JSON is too long.
  */
 async function lookUpTexts(
   scope: FunctionScope,

@@ -24,7 +24,6 @@ const fieldPaths = (rest: string): [string, string] => [
   `/v1/dataset_fields/:id${rest}`,
 ];
 
-/** The HTTP operations on the fields of datasets. */
 export const fieldOperations = declareOperations('fields', 'Dataset fields', {
   create: {
     method: 'POST',

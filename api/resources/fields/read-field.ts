@@ -6,15 +6,13 @@ import { refuseChange, unchangeableMessages } from '../shared/unchangeable.js';
 import { fieldDefinition } from './field.js';
 import { refuseCyclicExpressions } from './stored-expressions.js';
 
-/** Reads a field definition from a body of its own or from a list of fields; the key of its dataset is ignored. */
+/** Reads the definition of a field in a list of fields; the name is empty if it is missing, which is noted in the form. */
 export function readFieldDefinition(form: Form): Omit<NewFieldRow, 'datasetId'> {
   const values = fieldDefinition.readCreate(form);
   return { ...values, name: values.name ?? '' };
 }
 
-/**
- * Reads the definitions of the fields of a new dataset. Mistakes are noted under the key `fields`, with the number and name of the field.
- */
+/** Reads the definitions of the fields of a new dataset. Mistakes are noted under the key `fields`. */
 export function readFieldList(
   form: Form,
   list: readonly JsonObject[],

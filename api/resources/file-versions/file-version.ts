@@ -56,7 +56,6 @@ export const restoreVersionBody = bodySchema('FileVersionRestore', 'Names a vers
 
 const versionPath: [string] = ['/v2/objects/:id/versions/:version'];
 
-/** The HTTP operations on versions of files. */
 export const fileVersionOperations = declareOperations('fileVersions', 'Objects', {
   list: {
     method: 'GET',

@@ -86,8 +86,8 @@ function returnedGranularity(
 }
 
 /**
- * Returns the datasets that a request names. A dataset that the caller cannot see is treated as one that does not exist: both cause a
- * warning.
+ * Returns the datasets that a request names, all if it names none. A dataset that the caller cannot see is treated as one that does not
+ * exist: both cause a warning.
  */
 function datasetsByIds(
   datasets: readonly BeaconDataset[],

@@ -96,8 +96,8 @@ function unsupportedTermsMessage(id: string): string {
 }
 
 /**
- * Returns the query condition for a filter. Throws an `invalid` error if the dataset does not have the field, or if the value for a long
- * text has wildcards.
+ * Returns the query condition for a filter. Throws an `invalid` error if the dataset does not have the field, or if a filter by `=` or `!`
+ * on a field of the type `text` has wildcards.
  */
 export function conditionOfBeaconFilter(
   { id, operator, value }: BeaconFilter,

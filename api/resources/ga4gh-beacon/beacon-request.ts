@@ -29,7 +29,7 @@ export interface BeaconRequest {
   readonly include: (typeof includeModes)[number];
   /** The number of pages to skip. */
   readonly skip: number;
-  /** Size of a page; 0 for the largest page that the server sends. */
+  /** Size of a page; 0 for the largest possible one. */
   readonly limit: number;
   /** Whether the request is a test: no dataset is queried. */
   readonly isTest: boolean;
@@ -46,7 +46,7 @@ export type RequestDefaults = Pick<BeaconRequest, 'granularity' | 'limit'>;
 /** The defaults of requests for variants (Beacon v2, Granularity and Limit). */
 const queryDefaults: RequestDefaults = { granularity: 'boolean', limit: 10 };
 
-/** `receivedRequestSummary` in the answer to a request that could not be parsed. */
+/** The section `receivedRequestSummary` of every error answer, whatever was requested. */
 export const defaultRequestSummary = {
   apiVersion,
   requestedSchemas: [],

@@ -24,7 +24,7 @@ import {
 import { readGetRequest, readPostRequest, type RequestDefaults } from './beacon-request.js';
 import { ga4ghBeaconOperations as operations } from './ga4gh-beacon.operations.js';
 
-/** The defaults of requests for entries: records are shown, and a list is answered with the largest page that the server sends. */
+/** The defaults of requests for datasets, filtering terms and single variants: records are shown, and lists are not divided into pages. */
 const recordDefaults: RequestDefaults = { granularity: 'record', limit: 0 };
 
 /** The GA4GH beacons of the accounts (Beacon v2). */

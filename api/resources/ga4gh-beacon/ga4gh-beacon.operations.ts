@@ -185,7 +185,6 @@ const beaconRequestBody = bodySchema(
   },
 );
 
-/** The schemas of the bodies and answers of the GA4GH beacons. */
 export const ga4ghBeaconSchemas = [infoAnswer, serviceInfoAnswer, configurationAnswer, mapAnswer, entryTypesAnswer, filteringTermsAnswer, variantsAnswer, variantAnswer, datasetsAnswer, datasetAnswer, beaconRequestBody]; // prettier-ignore
 
 const accountPath = `${beaconRoot}/:account`;
@@ -210,7 +209,6 @@ const pathParams = {
   },
 };
 
-/** The operations of the beacons. */
 export const ga4ghBeaconOperations = declareOperations('ga4ghBeacon', 'GA4GH Beacon', {
   info: {
     method: getMethod,

@@ -12,7 +12,6 @@ import { globalBeacon } from '../shared/global-beacon.js';
 
 const globalBeaconPaths: [string] = ['/v2/objects/:id/beacon'];
 
-/** The HTTP operations on global beacons. */
 export const globalBeaconOperations = declareOperations('globalBeacons', 'Search', {
   get: {
     method: 'GET',

@@ -12,7 +12,6 @@ import type { QueryParams } from '../../http/page.js';
 import type { Caller } from '../../http/api-request.js';
 import { group, type GroupContext } from './group.js';
 
-/** The HTTP operations on groups. */
 export const groupOperations = crudOperations('groups', {
   tag: 'Groups',
   path: '/v1/groups',

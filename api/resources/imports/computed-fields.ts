@@ -11,7 +11,10 @@ import { Form } from '../../http/form.js';
 import { errorMessageOf } from '../fields/stored-expressions.js';
 import { readTargetFields } from './import-options.js';
 
-/** Reads the target fields of an import; unknown keys are dropped. Their expressions are compiled, so that mistakes are reported now. */
+/**
+ * Reads the target fields of an import, a migration or a template; unknown keys are dropped. Their expressions are compiled, so that
+ * mistakes are reported now.
+ */
 export function readImportFields(form: Form, key: string): readonly JsonObject[] | undefined {
   const definitions = form.objectList(key);
   const plainDefinitions = definitions?.map((definition) => ({ ...definition, expression: null }));

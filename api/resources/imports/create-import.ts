@@ -28,8 +28,8 @@ import { readTemplate, withTemplateFields } from '../shared/named-template.js';
 import { checkCommitMode, checkTargetFields } from './import-options.js';
 
 /**
- * Checks the request for an import, reports all its errors at once, and queues the import. Returns the import: queued if it reads
- * files, finished if the request has the records (contract 10.3).
+ * Checks the request for an import, reports the mistakes in its body together, and queues the import. Returns the import: queued if it
+ * reads files, finished if the request has the records (contract 10.3).
  */
 export async function createImport(
   context: AppContext,

@@ -11,8 +11,8 @@ import { omitUndefined } from '../../http/list-query.js';
 import { readFieldDefinition } from '../fields/read-field.js';
 
 /*
- * Reads the options of an import request (contract 10.2). Each function adds errors to the form and returns undefined for an
- * option that is absent or invalid.
+ * Reads and checks the options of an import request (contract 10.2). Errors are added to the form; a function that reads an option returns
+ * undefined if the option is absent or invalid.
  */
 
 /** Reads the names of the fields that identify records; returns undefined if records are identified by their `_id`. */
@@ -32,8 +32,8 @@ export function readIdFields(form: Form, key: string): readonly string[] | null 
 const maxIdFields = 16;
 
 /**
- * Adds an error to the form if the request has `id_fields` but its commit mode only adds records, or expressions over records of which only
- * the `_id` is read.
+ * Adds an error to the form if the request has `id_fields` but its commit mode only adds records, or if it has expressions over whole
+ * records but deletes records by `_id`, so that no other field is read.
  */
 export function checkCommitMode(
   form: Form,
@@ -51,7 +51,7 @@ export function checkCommitMode(
       );
 }
 
-/** Reads the fields to create; unknown keys are dropped. */
+/** Reads definitions of fields; the result has no expressions and no unknown keys. */
 export function readTargetFields(form: Form, key: string): readonly JsonObject[] | undefined {
   return form.objectList(key)?.map((definition, index) => {
     const fieldForm = new Form(definition);

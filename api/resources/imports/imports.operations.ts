@@ -2,7 +2,6 @@ import { redirectParam, signedDownload } from '../downloads/content.operations.j
 import { jobOperations } from '../jobs/job.operations.js';
 import { importChangeBody, importResource } from './import.js';
 
-/** The HTTP operations on imports. */
 export const importOperations = jobOperations(
   {
     name: 'imports',

@@ -56,9 +56,9 @@ export interface ManifestFile {
 type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**
- * Reads a manifest. All errors are added to the form, with the number and the name of their file; returns undefined if the manifest has no
- * list of files. Of a URL, only the form is checked; the address of its host is checked when the task runs, because the host name may
- * resolve to another address by then.
+ * Reads a manifest. All errors are added to the form, those of a file with its number and name; returns undefined if the list of files is
+ * missing, malformed or too long. Of a URL, only the form is checked; the address of its host is checked when the task runs, because the
+ * host name may resolve to another address by then.
  */
 export async function readManifest(
   form: Form,
@@ -141,7 +141,7 @@ async function readManifestEntry(
   return { entry: { ...entry, ...pickPresentKeys(entry, source), ...otherKeys }, label, filename };
 }
 
-/** Returns the keys that an entry has, with the normalized `url` and `object_id` of `source`. */
+/** Returns the members of `source` whose keys the entry has, too. */
 function pickPresentKeys(entry: JsonObject, source: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(source).filter(([key]) => Object.hasOwn(entry, key)));
 }
@@ -171,7 +171,7 @@ function readEntryAttributes(entryForm: Form): JsonObject {
 
 /**
  * Adds the field errors of `error`, which the check of one file has thrown, to the form, under the key `manifest` and with the label of the
- * file. Throws any other error again.
+ * file. `keys` maps keys of the error to those of the entry, where they differ. Throws any other error again.
  */
 function addErrorsOf(
   form: Form,

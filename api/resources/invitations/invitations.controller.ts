@@ -23,7 +23,6 @@ import { presenterFor } from '../shared/presenter.js';
 import { createdUser } from '../shared/user.js';
 import { acceptanceBody, invitation, invitationLifetimeHours } from './invitation.js';
 
-/** The HTTP operations on invitations. */
 export const invitationOperations = declareOperations('invitations', 'Invitations', {
   create: {
     method: 'POST',

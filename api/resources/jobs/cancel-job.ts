@@ -19,7 +19,7 @@ export async function cancelJobIfActive(context: AppContext, job: JobRow): Promi
   if (isActiveStatus(job.status)) await context.scheduler.end(job.taskId!);
 }
 
-/** Cancels the task of a job and waits for its end. Throws a 400 for a job that has ended; its task may be deleted. */
+/** Cancels the task of a job and waits for its end. Throws a 400 if the job has ended or its result is being published. */
 export async function cancelJob(context: AppContext, job: JobRow): Promise<void> {
   if (job.taskId === null)
     throw invalidError('status', `The task is ${job.status} and cannot be canceled.`);

@@ -7,7 +7,7 @@ import type { JobContext } from './job-view.js';
 
 type JobDatasetContext = Pick<JobContext, 'dataset' | 'vaultId'>;
 
-/** Looks up what the answers for jobs show besides their row. There is one per request. */
+/** Looks up what the answers for jobs show besides their row, each dataset only once. */
 export class JobPresenter extends Presenter {
   readonly #datasets = new Map<number, Promise<JobDatasetContext>>();
 
@@ -22,7 +22,7 @@ export class JobPresenter extends Presenter {
   }
 
   /**
-   * Returns the views of rows, made one after another: concurrent requests would gain nothing, because the catalogue has one connection.
+   * Returns the views of rows, made one after another: concurrent look-ups would gain nothing, because the catalogue has one connection.
    */
   async presentEach<R>(
     rows: readonly R[],

@@ -55,7 +55,7 @@ export const cancelProperty = {
   },
 };
 
-/** The body of a request that cancels a job or task; without a status, where the path says so. */
+/** The body of a request that cancels a job or task; if the path ends in `/cancel`, it needs no status. */
 export const cancelBody = bodySchema('Cancel', 'Cancels the work.', cancelProperty);
 
 /** The priority of a task: a lower number runs first. */
@@ -65,7 +65,7 @@ export const priorityType = withReader(integer, (form, key) => {
   return form.fail(key, 'Must be between -1,000,000 and 1,000,000.');
 });
 
-/** The fields that imports, exports, migrations, commits and archive tasks have in common. */
+/** The fields of imports, exports, migrations, commits and archive tasks; migrations do not have `dataset` and `dataset_id`. */
 export const jobFields: Readonly<Record<string, ResourceField<JobRow, JobContext>>> = {
   id: { type: id, example: 5107 },
   task_id: { type: nullable(id), example: 5108 },

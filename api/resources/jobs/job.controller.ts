@@ -60,7 +60,7 @@ type JobControllerClass<Row> = new (context: AppContext) => {
   page(filter: JobFilter, query: QueryParams, request: ApiRequest): Promise<object>;
 };
 
-/** Returns the base class for the controller of a kind of job that clients only read: the account-wide list, and get. */
+/** Returns the base class for the controller of a kind of job that clients only read: the list of all readable jobs, and get. */
 export function jobListController<K extends DatasetJobKind>(
   job: JobListDescription<K>,
 ): JobControllerClass<AccessRows[K]> {
@@ -113,7 +113,7 @@ export function jobListController<K extends DatasetJobKind>(
   return JobListController;
 }
 
-/** Returns the base class for the controller of a kind of job: two lists, get, and cancellation by PUT and PATCH. */
+/** Returns the base class for the controller of a kind of job: two lists, get, and changes and cancellation by PUT and PATCH. */
 export function jobController<K extends DatasetJobKind>(
   job: JobControllerDescription<K>,
 ): JobControllerClass<AccessRows[K]> {

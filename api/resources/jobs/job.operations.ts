@@ -20,7 +20,7 @@ interface JobNames {
   readonly ofDataset?: string;
 }
 
-/** The query parameters of the lists of one dataset. */
+/** The query parameters of the list of the jobs of one dataset. */
 const ownFilterParams = {
   id: 'One or several ids, separated by commas.',
   status: 'One or several statuses, separated by commas.',
@@ -29,7 +29,7 @@ const ownFilterParams = {
   ...pagingParams,
 };
 
-/** The query parameters of the account-wide lists. */
+/** The query parameters of the list of the jobs of all datasets. */
 export const jobFilterParams = {
   ...ownFilterParams,
   dataset_id: { description: 'One or several datasets, separated by commas.', example: '4812' },

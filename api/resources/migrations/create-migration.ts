@@ -18,7 +18,7 @@ import { readAsOf } from '../queries/as-of.js';
 import { countRecords } from '../queries/query-records.js';
 import { migrationResource } from './migration.js';
 
-/** Checks the request for a migration, reports all its errors at once, and queues the migration (contract 12). */
+/** Checks the request for a migration, reports the mistakes in its body together, and queues the migration (contract 12). */
 export async function createMigration(
   context: AppContext,
   caller: Caller,

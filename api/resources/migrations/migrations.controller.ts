@@ -67,7 +67,10 @@ export class MigrationsController extends jobController({
   }
 }
 
-/** Answers a request that creates a migration, and its repeats; the address of a list finds the same list again. */
+/**
+ * Answers a request that creates a migration, and its repetitions. With `parallel: true` the answer is a list, whose `url` returns the same
+ * list.
+ */
 async function answerCreation(
   context: AppContext,
   row: DatasetMigrationRow,

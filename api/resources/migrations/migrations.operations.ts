@@ -3,7 +3,6 @@ import { jobOperations } from '../jobs/job.operations.js';
 import { cancelBody } from '../jobs/job-view.js';
 import { createdMigrationSchema, migrationResource } from './migration.js';
 
-/** The HTTP operations on migrations. */
 export const migrationOperations = jobOperations(
   {
     name: 'migrations',

@@ -147,7 +147,10 @@ export class AuthorizationController {
     return { request, reply, visitor, authorization };
   }
 
-  /** Returns the page that a browser gets: the sign-in page, or the consent page once the user has signed in. */
+  /**
+   * Returns the page that a browser gets: the sign-in page or, once the user has signed in, the consent page, or a refusal if the user may
+   * not authorize the application.
+   */
   async #pageOf({
     request,
     visitor,

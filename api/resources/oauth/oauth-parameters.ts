@@ -16,7 +16,7 @@ export function oauthError(error: string, reason: string, isBasic = false): AppE
 
 /**
  * Reads the parameters from a form-encoded or JSON body. Throws `invalid_request` for a parameter that is repeated, or is neither a text
- * nor a number; empty parameters are left out.
+ * nor a number; empty texts and null are left out.
  */
 export function oauthParameters(body: unknown): OauthParameters {
   const parameters = new Map<string, string>();

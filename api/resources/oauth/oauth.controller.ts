@@ -62,7 +62,10 @@ const clientAuthenticationMethods = ['client_secret_basic', 'client_secret_post'
 export class OauthController {
   constructor(private readonly context: AppContext) {}
 
-  /** Returns metadata. The issuer is the base of all links, as in authorization responses (RFC 8414, section 3.3; RFC 9207, 2.4). */
+  /**
+   * Returns the metadata of this server. The issuer is the base of all links, as in authorization responses (RFC 8414, section 3.3; RFC
+   * 9207, 2.4).
+   */
   @Operation(oauthOperations.metadata)
   @Public()
   metadata(@Req() { origin }: ApiRequest): object {

@@ -39,7 +39,7 @@ export interface AuthorizationPage {
   readonly title: string;
   readonly body: Markup;
   readonly status?: number;
-  /** A host, besides this server, to which a form of the page may lead, as a source of the content security policy. */
+  /** The source in the content security policy, besides this server, to which a form of the page may lead: a host or a scheme. */
   readonly formTarget?: string;
 }
 
@@ -70,7 +70,7 @@ interface ConsentRequest {
   /** The user who registered the application. */
   readonly owner: string;
   readonly email: string;
-  /** The path of the page that lists the user's tokens. */
+  /** The path of the operation that lists the user's tokens. */
   readonly tokensPath: string;
 }
 

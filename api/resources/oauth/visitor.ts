@@ -50,7 +50,7 @@ export async function signIn(
   setCookie(request, reply, await catalog.signIns.create('session', userId, signingKey));
 }
 
-/** Ends the session of the browser. */
+/** Ends the session of the browser and sets a new cookie. */
 export async function signOut(
   { catalog, signingKey }: Pick<AppContext, 'catalog' | 'signingKey'>,
   request: ApiRequest,

@@ -85,7 +85,8 @@ export class ObjectCopiesController {
   }
 
   /**
-   * Returns the vault that a key of the request names. The message for a missing vault is the same as for one that the caller cannot see.
+   * Returns the vault that a key of the request names; undefined, with a mistake in the form, if there is none. The message for a missing
+   * vault is the same as for one that the caller cannot see.
    */
   async #readVault(
     form: Form,
@@ -107,7 +108,7 @@ export class ObjectCopiesController {
     });
   }
 
-  /** Returns the object in the vault that a key of the request names; undefined for null. */
+  /** Returns the object in the vault that a key of the request names; undefined if the key is absent or its value is a mistake. */
   async #readObject(
     form: Form,
     key: string,

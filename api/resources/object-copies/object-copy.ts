@@ -68,7 +68,6 @@ export const objectCopy = declareResource<ObjectCopyRow, ObjectCopyContext, Part
   },
 );
 
-/** The HTTP operations on copies. */
 export const objectCopyOperations = declareOperations<'create' | 'list' | 'get'>(
   'objectCopies',
   'Objects',

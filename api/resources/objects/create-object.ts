@@ -25,7 +25,7 @@ export interface CreatedObject {
 
 /**
  * Creates a file or a version of a file, a folder, a shortcut, or a dataset with its fields, from a request whose `values` have been read.
- * It creates everything or nothing, and reports all mistakes of the request at once.
+ * It creates everything or nothing. It reports the mistakes in the form together, but a vault that the caller may not write to alone.
  */
 export async function createObject(
   context: AppContext,
@@ -51,7 +51,7 @@ export async function createObject(
     form.fail('capacity', 'Only datasets have a capacity.');
   }
   const target = await readShortcutTarget(context.catalog, caller, form, objectType);
-  // A missing vault is reported alone, before all other mistakes.
+  // A vault that does not exist, or that the caller may not write to, is reported alone, before all mistakes in the form.
   const vault =
     vaultId === undefined ? undefined : await requireVault(context.catalog, caller, vaultId);
   form.throwIfInvalid();

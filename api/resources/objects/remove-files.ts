@@ -6,8 +6,8 @@ import type { AppContext } from '../../http/app-context.js';
 import { exportFilePath } from '../downloads/signed-addresses.js';
 
 /**
- * Removes the files of deleted rows and cancels the tasks that work on them. If a file cannot be removed, nothing refers to it any more:
- * the failure is logged, not reported to the client, and the next start of the server removes the file.
+ * Removes the files of deleted rows and cancels the tasks that work on them. Nothing refers to these files any more: if one cannot be
+ * removed, the failure is logged, not reported to the client, and the next start of the server removes the file.
  */
 export async function removeFiles(context: AppContext, deletion: Deletion): Promise<void> {
   crashpoint('delete.before-drop');

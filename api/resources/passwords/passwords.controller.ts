@@ -51,7 +51,6 @@ const passwordBody = bodySchema('PasswordChange', 'A new password of the user.',
 
 export const passwordSchemas = [loginBody, loginAnswer, passwordBody];
 
-/** The HTTP operations on passwords. */
 export const passwordOperations = declareOperations('passwords', 'Tokens', {
   login: {
     method: 'POST',

@@ -146,7 +146,7 @@ type RunQuery<R> = (...args: Parameters<typeof runQuery>) => Promise<QueryAnswer
 
 /**
  * Runs a query; returns its answer and the cursor of the next page, which is null after the last page and if the request has no `cursor`.
- * Facets describe all pages and are computed only with the first page.
+ * With a cursor, facets describe all pages and are computed only with the first page.
  */
 async function answerPage<R>(
   context: AppContext,

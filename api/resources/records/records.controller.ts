@@ -44,7 +44,9 @@ function requestedPageType(accept: string | undefined): PageType | undefined {
  */
 const maxCursorHeaderLength = 3_000;
 
-/** Returns the headers with what a JSON answer contains besides the records of a page. Throws if the cursor is too long for a header. */
+/**
+ * Returns the headers with the total, the next offset and cursor and the version of a page. Throws if the cursor is too long for a header.
+ */
 function pageHeaders({ total, offset, next, asOf }: TypedPage): readonly [string, string][] {
   if (next !== null && next.length > maxCursorHeaderLength)
     throw invalidError(

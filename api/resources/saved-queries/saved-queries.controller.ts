@@ -18,7 +18,6 @@ import { findDatasetByIdOrPath } from '../queries/dataset-by-path.js';
 import { fieldNamesOfQuery } from './fields-named.js';
 import { savedQuery, type SavedQueryContext } from './saved-query.js';
 
-/** The HTTP operations on saved queries. */
 export const savedQueryOperations = crudOperations('savedQueries', {
   tag: 'Saved queries',
   path: '/v2/saved_queries',

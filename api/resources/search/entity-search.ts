@@ -14,7 +14,7 @@ import { requireResource } from '../../http/require-resource.js';
 interface EntityAnswer {
   readonly datasetId: number;
   readonly isFound: boolean;
-  /** The distinct samples of the records with a searched entity; empty unless the request asks for samples. */
+  /** The distinct samples of the records with a searched entity; empty unless `isFound`, and unless the request asks for samples. */
   readonly subjects: readonly string[];
 }
 
@@ -88,7 +88,7 @@ async function searchEntity(
   }
 }
 
-/** Returns the string fields with the entity type `sample`, whose values are the subjects of a search. */
+/** Returns the names of the string fields with the entity type `sample`, whose values are the subjects of a search. */
 async function readSampleFields(
   { catalog }: AppContext,
   datasetId: number,

@@ -23,7 +23,6 @@ const readinessAnswer = answerSchema(
   },
 );
 
-/** The schemas of the answers of the operations for monitoring. */
 export const monitoringSchemas = [livenessAnswer, readinessAnswer];
 
 /** Some of the metrics, in the order of the answer. */
@@ -39,7 +38,6 @@ strandlake_worker_up 1
 # EOF
 `;
 
-/** The HTTP operations for monitoring the server. */
 export const monitoringOperations = declareOperations('', 'Service', {
   healthz: {
     method: 'GET',

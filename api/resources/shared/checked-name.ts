@@ -1,8 +1,8 @@
 import type { Form } from '../../http/form.js';
 
 /**
- * Reads a name and checks it by the catalogue's rule. Returns the empty string, and notes a mistake in the form, if the name is missing or
- * blank.
+ * Reads a name and checks it by the catalogue's rule. Notes a mistake in the form if the name is missing, blank or against the rule;
+ * returns the empty string if it is missing or blank.
  */
 export function readCheckedName(
   form: Form,

@@ -17,7 +17,7 @@ import { object, objectSummary, type ObjectContext, type ObjectSummaryContext } 
 import { targetView } from './shortcut.js';
 import { vaultSummary, type VaultContext } from './vault.js';
 
-/** Returns the presenter of a request; its caller must be known. */
+/** Returns a new presenter for a request; its caller must be known. */
 export function presenterFor(context: AppContext, request: ApiRequest): Presenter {
   return new Presenter(context.catalog, callerOf(request), request.origin);
 }
@@ -28,7 +28,7 @@ export function callerOf({ caller }: ApiRequest): Caller {
   return caller;
 }
 
-/** Looks up the data that answers show in addition to a row. There is one presenter per request, so that each related row is read once. */
+/** Looks up the data that answers show in addition to a row. A presenter reads each user, account and vault only once. */
 export class Presenter {
   readonly #users = new Map<number, Promise<UserRow | undefined>>();
   readonly #accounts = new Map<number, Promise<AccountRow | undefined>>();

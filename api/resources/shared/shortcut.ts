@@ -31,7 +31,7 @@ export const shortcutTarget: ValueType = {
   },
 };
 
-/** Returns the keys that a shortcut's target has in answers; only a web address has the key `url`. */
+/** Returns a shortcut's target in the form of answers; its `url` is null unless it is a web address. */
 function targetKeys(target: ShortcutTarget): object {
   return target.objectType === 'url'
     ? { object_type: 'url', id: null, url: target.url }

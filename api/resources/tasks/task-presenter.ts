@@ -8,7 +8,7 @@ import { migrationView } from '../migrations/migration.js';
 import { objectCopyView } from '../object-copies/object-copy.js';
 import { task, taskTypeByKind } from './task.js';
 
-/** Makes the views of tasks, with the jobs that they run. There is one per request. */
+/** Makes the views of tasks, with the jobs that they run. */
 export class TaskPresenter extends JobPresenter {
   /** For each kind of job, reads the job of a task and returns its view. */
   readonly #viewReaders: Readonly<Record<JobResourceKind, (id: number) => Promise<object | null>>> =

@@ -5,7 +5,6 @@ import { task } from './task.js';
 
 const taskPath: [string] = ['/v2/tasks/:id'];
 
-/** The HTTP operations on tasks. */
 export const taskOperations = declareOperations('tasks', 'Tasks', {
   list: {
     method: 'GET',

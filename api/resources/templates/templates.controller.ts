@@ -9,7 +9,6 @@ import type { Caller } from '../../http/api-request.js';
 import { presenterFor } from '../shared/presenter.js';
 import { template, type TemplateContext } from './template.js';
 
-/** The HTTP operations on templates. */
 export const templateOperations = crudOperations('templates', {
   tag: 'Templates',
   path: '/v2/dataset_templates',

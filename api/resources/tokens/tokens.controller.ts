@@ -8,7 +8,6 @@ import { timestamp } from '../../http/json-schema.js';
 import { refuseChange } from '../shared/unchangeable.js';
 import { token, type CreatedToken, type TokenContext } from './token.js';
 
-/** The HTTP operations on tokens. */
 export const tokenOperations = crudOperations('tokens', {
   tag: 'Tokens',
   path: '/v2/tokens',

@@ -129,7 +129,10 @@ export async function receivePart(
   );
 }
 
-/** Returns the MD5s of the stored files of a part; only after a crash can there be more than one file. */
+/**
+ * Returns the MD5s of the stored files of a part. There is more than one if a crash or an error has kept the earlier file from being
+ * removed.
+ */
 async function readStoredParts(
   { data }: AppContext,
   upload: MultipartUploadRow,

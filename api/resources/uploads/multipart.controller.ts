@@ -79,10 +79,8 @@ const refreshedAnswer = answerSchema('PresignedUrls', 'Addresses of the parts of
   },
 });
 
-/** The schemas of the bodies and answers of uploads in parts. */
 export const multipartSchemas = [completionBody, completedAnswer, refreshBody, refreshedAnswer];
 
-/** The HTTP operations on uploads in parts. */
 export const multipartOperations = declareOperations('multipart', 'Objects', {
   refresh: {
     method: 'POST',
@@ -179,8 +177,8 @@ export class MultipartController {
 }
 
 /**
- * Yields the text of the answer to which `completion` resolves, preceded by a space for every `everyMs` that passes before. Throws the
- * error of `completion`.
+ * Yields a space at once and another one after each `everyMs`, until `completion` resolves, and then the text of the answer to which it
+ * resolves. Throws the error of `completion`.
  */
 async function* streamKeepAliveAnswer(
   completion: Promise<object>,

@@ -19,7 +19,7 @@ interface SignedUpload {
 /**
  * Streams a body to disk and makes it the content of the version for which the address was signed, if its size and MD5 are those announced
  * in the request or with the version. Returns the MD5 in hex. A failed upload leaves no file and changes nothing (threat D8). If the
- * address was used before, the content becomes a further version.
+ * address was used before, the content becomes a further version, unless it equals the current one.
  */
 export async function receiveUpload(
   context: AppContext,

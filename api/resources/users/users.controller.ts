@@ -25,7 +25,6 @@ export const currentUserOperations = declareOperations('user', 'Users', {
   },
 });
 
-/** The HTTP operations on users. */
 export const userOperations = declareOperations('users', 'Users', {
   list: {
     method: 'GET',

@@ -34,7 +34,6 @@ const usageSchema = answerSchema(
   },
 );
 
-/** The schemas of the answers of the operations on usage. */
 export const usageSchemas = [usageSchema];
 
 /** The HTTP operations on the storage that accounts use. */

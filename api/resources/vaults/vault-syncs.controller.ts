@@ -16,10 +16,8 @@ const vaultSyncSchema = answerSchema('VaultSyncTask', 'The synchronisation of a 
   updated_at: { type: timestamp, example: '2026-03-02T09:20:41.000Z' },
 });
 
-/** The schemas of the answers of the operations on synchronisations. */
 export const vaultSyncSchemas = [vaultSyncSchema];
 
-/** The HTTP operations on synchronisations. */
 export const vaultSyncOperations = declareOperations('vaultSyncs', 'Vaults', {
   list: {
     method: 'GET',

@@ -23,7 +23,6 @@ import { presenterFor } from '../shared/presenter.js';
 import { namedUserProperties, readUser } from '../users/named-user.js';
 import { vaultProvider, vault, type VaultContext } from '../shared/vault.js';
 
-/** The HTTP operations on vaults. */
 export const vaultOperations = crudOperations('vaults', {
   tag: 'Vaults',
   path: '/v2/vaults',
@@ -95,7 +94,7 @@ export const VaultsController = crudController<'vault', VaultContext, VaultFilte
     form.throwIfInvalid();
     return catalog.transaction(async (tx) => {
       let currentRow = await tx.vaults.get(id);
-      // The present owner may be a removed user, whom the request does not have to leave out.
+      // A request may repeat the present owner. That owner may be a removed user, whom `readUser` would not find.
       if (currentRow !== undefined && ownerId !== currentRow.userId) {
         const owner = await readUser(tx, form, accountId);
         form.throwIfInvalid();

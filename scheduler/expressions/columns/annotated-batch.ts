@@ -17,10 +17,10 @@ import { RecordColumns } from './record-columns.js';
 export interface AnnotatedColumns {
   /** The columns of stored fields, which no expression changes. */
   readonly stored: Columns;
-  /** The columns with known types: stored ones, and computed ones with declared types. */
+  /** The columns with known types: stored ones, and computed ones with declared types, unless later expressions may change them. */
   readonly known: Columns;
   /**
-   * The columns that values are stored in from the start, if they fit: those of the dataset, and computed ones that a later expression may
+   * Columns whose types are used from the start for values that fit: those of the dataset, and computed ones that a later expression may
    * change.
    */
   readonly hints: Columns;
@@ -94,7 +94,7 @@ export function fieldNamesOfBatches(
   return names.delete(errorsField) ? [...names, errorsField] : [...names];
 }
 
-/** Copies the values of `_id` and `_commit` that the records themselves contain into the columns of these names, which every file has. */
+/** Makes the values of `_id` and `_commit` that the records themselves contain the columns of these names, which every file has. */
 function renameReservedColumns(batch: Batch): Batch {
   const children = batch.data.data.children;
   const dataOfColumns = (isWanted: (column: Column) => boolean) =>

@@ -30,7 +30,7 @@ export interface FieldReader {
   readonly type: string;
   /**
    * Returns the dictionary indices of the values, as from `textDictionaryIndices`, or as from `valueTableIndices` if `table` is given; -1
-   * also where an object lacks the value.
+   * also where the object that would contain the value is null.
    */
   dictionaryIndices(table?: ValueTable): DictionaryIndices | null;
   /** Returns the values of a column of the type integer, long or double; null for other columns. */
@@ -99,7 +99,7 @@ export function memberReader(
   };
 }
 
-/** Returns the numbers of a column of the type integer, long or double; NaN for None, for ints beyond 2^53 and for NaN itself. */
+/** Returns the numbers of a column of the type integer, long or double; NaN for None, for NaN and for ints that are not safe integers. */
 function numberColumn({ type, isList }: Column, data: Data): NumberColumn | null {
   const isFloat = type === 'double';
   if (isList || !(isFloat || type === 'long' || type === 'integer')) return null;
@@ -202,7 +202,7 @@ function scalarReader(column: Column, data: Data, wholeColumn: Column | undefine
   }
 }
 
-/** Reads longs. A long that a number can hold is computed from its two halves, without creating the bigint. */
+/** Reads longs. Almost all longs that a number can hold are computed from their two halves, without creating a bigint. */
 function longReader(values: BigInt64Array): ReadValueAt {
   const halves = longHalves(values);
   return (i) => {

@@ -15,27 +15,33 @@ export interface ComputationStep {
   readonly compiled: CompiledField;
   readonly name: string;
   readonly slot: number;
-  /** The values that the expression reads; null if it may read any field. */
+  /** The locations of the values that the expression reads; null if it may read any field. */
   readonly reads: readonly SlotMember[] | null;
   /** A byte for each record, 1 if the step is evaluated for it; null if it is evaluated for all records. */
   readonly evaluatedRows: Uint8Array | null;
-  /** Returns the memo of an expression that depends only on columns with few distinct values; it is created at the first call. */
+  /**
+   * Returns the memo of an expression whose result depends only on columns with few distinct values; null for other expressions. It is
+   * created at the first call.
+   */
   readonly memo: () => ResultMemo | null;
-  /** Whether the step can be computed on its own: values of the input alone decide its results, which no other step reads. */
+  /**
+   * Whether the step is stored and can be computed on its own: values of the input alone decide its results, and no other step reads or
+   * replaces these.
+   */
   readonly isIndependent: boolean;
   /**
-   * Whether the step may be evaluated as a join: its only value of the record is an argument of its only call of a dataset function, and no
-   * other step reads its results.
+   * Whether the step may be evaluated as a join: it has a `callArgumentPath` and `results`, reads no other value of the record, is stored,
+   * and no other step reads or replaces its results.
    */
   readonly isJoined: boolean;
-  /** The name under which the results are kept for the job, because the step calls dataset functions; null for other steps. */
+  /** The name under which the results of a step that calls dataset functions are kept for the job; null if they are not kept. */
   readonly memoName: string | null;
   /** Whether an expression may read the result and, if it is a list or an object, change it. */
   readonly mayChange: boolean;
   readonly arguments: (PyValue | undefined)[];
   /**
-   * The results of the step that are kept for the job, by the values of whole columns; null if the step has no `memoName` or reads anything
-   * but whole columns of the input, or if an expression may change these values.
+   * The results of the step that are kept for the job, by the values of whole columns; null if the step has no `memoName`, if it reads
+   * anything but whole columns of the input that have dictionary indices, or if any expression may change values.
    */
   readonly results: RowResults | null;
   /** The column for the results; null for a field that is not stored. */
@@ -49,7 +55,7 @@ interface StepSources {
   readonly jobResults: JobResults;
 }
 
-/** Returns the fields to compute in the order in which they are evaluated. Their columns are created in the order of the request. */
+/** Returns a step for each field to compute, in the order of evaluation. The columns are created in the order of the request. */
 export function computationSteps(
   expressions: SourceExpressions,
   { slots, rows, jobResults }: StepSources,
@@ -155,7 +161,10 @@ interface ConditionalRows {
   readonly earlierFlags: readonly Uint8Array[];
 }
 
-/** Returns the slots whose values in the input alone decide the result of an expression; null if anything else influences it. */
+/**
+ * Returns the slots whose values in the input alone decide the result of a field; null if anything else may influence it, if the expression
+ * reads a member of the value of a slot, and for a field without expression or constant.
+ */
 function resultDecidingSlots(
   slots: RecordSlots,
   { field, expression, constant }: CompiledField,
@@ -206,7 +215,7 @@ function resultsByRow(
       );
 }
 
-/** Returns the steps that call dataset functions, and the steps whose results they read. */
+/** Returns the steps that call dataset functions, and those whose results they read, directly or through others, in their order. */
 export function stepsToEvaluateAhead(
   steps: readonly ComputationStep[],
 ): readonly ComputationStep[] {

@@ -42,7 +42,7 @@ export interface ComputationInput {
   readonly dropped?: readonly (readonly string[])[];
   /** The time limit for the whole chunk, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Returns the line number of a record within the chunk. */
+  /** Returns the line of a record within the chunk, or in a migration its number, counted from 1; 0 if it is not known. */
   lineOf(row: number): number;
 }
 
@@ -50,7 +50,7 @@ export interface ComputationInput {
 export interface ComputedBatch {
   readonly batch: Batch;
   readonly findings: Findings;
-  /** Whether the batch has a column of errors that was created for it. */
+  /** Whether `_errors` was written anew, so that the values of the input are outdated; it is no column of the batch if all are null. */
   readonly storesErrors: boolean;
   release(): void;
 }
@@ -61,7 +61,7 @@ export interface ComputedBatch {
  */
 export const chunkExpressionsTimeoutMs = 300_000;
 
-/** Evaluates the expressions of an import or migration for each record of a chunk. Only columns that they read are decoded into values. */
+/** Computes the fields of a chunk of an import or migration. Only the columns that expressions read, and `_errors`, may be decoded. */
 export function computeFields(input: ComputationInput): ComputedBatch {
   return new FieldComputation(input).computeBatch();
 }
@@ -74,7 +74,7 @@ class FieldComputation {
   readonly #columns: ValueColumn[] = [];
   readonly #slots: RecordSlots;
   readonly #errors = new ExpressionErrors();
-  /** The message about a value that did not fit its column. */
+  /** The message about the value that was appended last, if it did not fit its column; otherwise null. */
   #misfit: string | null = null;
 
   constructor(input: ComputationInput) {
@@ -222,8 +222,8 @@ class FieldComputation {
   }
 
   /**
-   * Stores the errors of each record: those of the computed fields, and those that the input has of other fields. Returns false if the
-   * errors of the input do not change.
+   * Stores the errors of each record: those of the computed fields, if errors are to be stored, and those that the input has of other
+   * fields. Returns false, and stores nothing, if the errors of the input stay as they are.
    */
   #addErrors(names: readonly string[], columnOf: () => ValueColumn | null): boolean {
     const { batch, expressions, dropped = [] } = this.#input;
@@ -254,7 +254,7 @@ class FieldComputation {
   }
 }
 
-/** The validation rules for errors of expressions: such an error never fails an import. */
+/** The validation rules for errors of expressions: such an error never fails an import or migration. */
 export const lenientReportRules = {
   disable: false,
   raiseOnErrors: false,

@@ -4,7 +4,7 @@ import { ValueTable } from './value-table.js';
 
 /**
  * Number of rows after which a column with mostly distinct values gets no dictionary indices. `maxDictionarySize` is the maximum number of
- * distinct values of a column with dictionary indices.
+ * distinct values of a column with dictionary indices. Neither limit applies to `valueTableIndices`.
  */
 const dictionaryTrialRows = 2048;
 const maxDictionarySize = 1 << 15;
@@ -17,7 +17,7 @@ export interface DictionaryIndices {
 }
 
 /**
- * Returns dictionary indices for the values of a column of texts, or of lists of texts: from 1 on, 0 for None, and -1 for lists that contain
+ * Returns dictionary indices for the values of a column of texts or of lists of texts: from 1 on, 0 for None, and -1 for lists that contain
  * None. Returns null for other columns, and for columns with too many distinct values.
  */
 export function textDictionaryIndices(column: Column, data: Data): DictionaryIndices | null {
@@ -26,7 +26,8 @@ export function textDictionaryIndices(column: Column, data: Data): DictionaryInd
 
 /**
  * Returns the indices that `table` gives to the values of a column of texts, numbers or dates, or of lists of these, however many distinct
- * values there are; null for other columns. A table holds values of one type.
+ * values there are; null for other columns. Indices 0 and -1 have the meaning that they have in `textDictionaryIndices`. All columns for
+ * which a table is used must have the same type.
  */
 export function valueTableIndices(
   column: Column,

@@ -24,11 +24,11 @@ export interface EvaluationContext {
 export interface FieldExpressions extends EvaluationContext {
   /** The fields to compute: fields of the dataset that have an expression, then the target fields that have one, in order. */
   readonly fields: readonly JsonObject[];
-  /** The names of those fields that are computed only for records with a value that their expressions read; absent for none. */
+  /** The names of those fields that have `AnnotationField.needsInput`; absent for none. */
   readonly needingInput?: readonly string[];
   /**
-   * The names of the fields by which the records name stored ones: their values alone are no reason to compute the fields in
-   * `needingInput`.
+   * The names of the fields by which the records name stored ones: their values alone are no reason to compute a field in `needingInput`,
+   * unless its expression reads no others.
    */
   readonly keyNames?: readonly string[];
   /** Expressions that produce new records from each record, before and after its fields are computed; empty for none. */
@@ -38,7 +38,7 @@ export interface FieldExpressions extends EvaluationContext {
   readonly data: string;
   /** Whether the errors of a record's expressions are stored with the record. */
   readonly includeErrors: boolean;
-  /** The fields of the dataset and of the request; an expression reads None where a record lacks one. */
+  /** The names of the fields of the dataset and of the request; an expression reads None where a record lacks one. */
   readonly declared: readonly string[];
   /** The id of the dataset that stores the fields; null if no dataset does. */
   readonly targetDataset: string | null;
@@ -46,7 +46,7 @@ export interface FieldExpressions extends EvaluationContext {
 
 /** The expressions of an import or a migration for the chunks of one source: plain data. */
 export interface SourceExpressions extends FieldExpressions {
-  /** The file name of the source; null for inline records. */
+  /** The file name of the source; null for inline records and in migrations. */
   readonly sourceFilename: string | null;
   /** The id of the dataset that a migration reads; absent in imports. */
   readonly sourceDataset?: string;
@@ -174,7 +174,7 @@ export function annotationFieldsOf({
   });
 }
 
-/** Returns the values of `annotator_params.data`, which every expression can use as variables. */
+/** Returns the values of `annotator_params.data`, which every expression can use as variables; none if it is no object. */
 export function expressionData({ data }: FieldExpressions): PyDict {
   const value = valueOfJson(data);
   return value instanceof PyDict ? value : new PyDict();

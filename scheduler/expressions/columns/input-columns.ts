@@ -37,9 +37,9 @@ export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
 }
 
 /**
- * Returns what a stored record loses when expressions compute fields of a record that updates it: the former values of these fields, also
- * where the result is null, and their errors in `_errors`. A field that is not computed for all records keeps both in those for which it
- * was not computed.
+ * Returns what a stored record loses when expressions compute fields of a record that updates it: the errors of these fields in `_errors`,
+ * and the former values of those that are stored, also where the result is null. A field that is not computed for all records keeps both
+ * in those for which it was not computed.
  */
 export function outdatedFields(expressions: FieldExpressions): readonly ClearedField[] {
   const { needingInput = [], postExpression } = expressions;
@@ -92,7 +92,7 @@ function hasDifferentTypes(chunk: Columns, final: Columns, known: Columns): bool
 
 /**
  * Returns the columns with which a chunk is read in the second pass: stored fields with their final types, and with the unified types of
- * the input those fields that are not stored or that expressions replace.
+ * the input those fields that are not stored or that expressions replace. If expressions produce records, all have the types of the input.
  */
 export function rereadColumns(
   stored: Columns,
@@ -106,7 +106,7 @@ export function rereadColumns(
   return [...keptColumns, ...input.filter(({ name }) => !names.has(name))];
 }
 
-/** Returns the input columns of single values, whose types are suggested for the fields that expressions compute from them. */
+/** Returns the columns of single values other than objects, whose types are suggested for the fields that expressions compute. */
 export function typeHints(columns: Columns): Columns {
   return columns.filter(({ type, isList }) => !isList && type !== 'object');
 }

@@ -4,8 +4,9 @@ import { TextResults } from './text-results.js';
 import { cachedResult, ValueMemo, type CachedResult } from './value-memo.js';
 
 /**
- * Maximum estimated size in bytes of the results of one expression that a thread keeps: half for the latest results, half for earlier ones.
- * If the results of all expressions of the job exceed `maxJobBytes`, all are forgotten before the next chunk.
+ * Limit of the estimated size in bytes of the results of one expression that a thread keeps, besides `textResults`: half for the latest
+ * results, half for earlier ones. `textResults` has the same limit of its own. If the results of all expressions of the job exceed
+ * `maxJobBytes`, `indexedResultsOf` forgets all of them.
  */
 const maxResultsBytes = 48_000_000;
 const maxJobBytes = 64_000_000;

@@ -15,9 +15,9 @@ import type { ComputationStep } from './computation-step.js';
 import type { RowResults } from './row-results.js';
 import type { StepEvaluation } from './step-evaluation.js';
 
-/** Maximum number of calls of dataset functions that are made one by one; more are answered together. */
+/** Up to this number of calls with unknown answers are made one by one; more are sent as a batch. */
 const maxSeparateCalls = 8;
-/** Maximum estimated size in bytes of the results that are not texts, for the records of a chunk. */
+/** Limit of the estimated size in bytes of the results in a chunk that `TextResults` does not hold. */
 const maxNonTextResultBytes = 48_000_000;
 
 /** A step that calls a dataset function once per record, and its calls; a text of the record alone decides the call and the result. */
@@ -29,8 +29,9 @@ export interface BatchedCallStep {
 }
 
 /**
- * Returns the steps that call dataset functions, if in each of them a text of the record alone decides its only call and its result, and no
- * two steps make the same calls. Otherwise returns none, because the calls of all steps are then answered together.
+ * Returns the steps that call dataset functions, if in each of them a text of the record alone decides its only call and its result, the
+ * calls share a template, and no two steps have the same template. Otherwise returns none: the steps are then evaluated record by record,
+ * where one batch may have the calls of all of them.
  */
 export function batchedCallSteps(
   steps: readonly ComputationStep[],
@@ -52,8 +53,8 @@ export function batchedCallSteps(
 }
 
 /**
- * Computes the results of a step for all records. The calls for distinct texts are answered together, and texts in the answers are copied
- * as bytes. Returns the errors; null, with nothing appended, if the step has to be evaluated record by record.
+ * Computes the results of a step for all records, and appends them to its column. If the calls for distinct texts are many, they are sent
+ * as a batch. Returns the errors; null, with nothing appended, if the step has to be evaluated record by record.
  */
 export function computeBatchedStep(
   batchedStep: BatchedCallStep,
@@ -72,7 +73,7 @@ export function computeBatchedStep(
   });
   if (unknownRows.some((row) => byteLengthAt(texts, row) > maxPendingValueLength)) return null;
   const errorByIndex = new Map<number, ExpressionError>();
-  /** The results that are neither texts nor None, by index; `otherBytes` is their estimated size. */
+  /** The results that `textResults` does not hold, by index; `otherBytes` is their estimated size. */
   const otherResults = new Map<number, PyValue>();
   let otherBytes = 0;
   const settle = (row: number): void => {
@@ -125,7 +126,7 @@ function firstRowOfEachIndex(indices: Int32Array): readonly number[] {
   return rows;
 }
 
-/** Has the calls of some records answered together, and keeps the results that follow from the answers. */
+/** Has the calls of some records answered together, and keeps the results that follow from the answers, or else the answers. */
 function keepAnswers(
   { step, calls, texts, results }: BatchedCallStep,
   evaluation: StepEvaluation,
@@ -184,7 +185,7 @@ function evaluateAt(
   return evaluation.computeStep(step, row);
 }
 
-/** Keeps a result among the texts if it is None or a text that text columns store; returns false otherwise. */
+/** Keeps a result among the texts if it is None or a text that is not too long for a string column; returns false otherwise. */
 function keepIfText({ indexedResults }: RowResults, index: number, result: PyValue): boolean {
   if (result === null) indexedResults.textResults.keepNone(index);
   else {

@@ -18,8 +18,8 @@ export function shortenMessage(message: string): string {
 }
 
 /**
- * Returns the messages that a record stores for fields other than `computedFields`, whose messages are outdated. A value that is no object
- * has no messages.
+ * Returns the fields and messages in the stored errors of a record, without those of `computedFields`, which are outdated. A value that is
+ * no object has no messages.
  */
 export function messagesOfOthers(
   storedErrors: PyValue | undefined,
@@ -31,7 +31,7 @@ export function messagesOfOthers(
   );
 }
 
-/** The errors of the expressions of a chunk, which are collected field by field and reported record by record. */
+/** The errors of the expressions of a chunk, by record and field. */
 export class ExpressionErrors {
   readonly #messagesByRow = new Map<number, Map<string, string>>();
 

@@ -102,8 +102,8 @@ export class RecordSlots implements RecordFields {
   }
 
   /**
-   * Returns the dictionary indices of a slot's values, by record, before expressions replace them, as `textDictionaryIndices` does; null if
-   * they have none.
+   * Returns the dictionary indices of the values that a slot has before expressions replace them, as `textDictionaryIndices` does; null if
+   * the values have none.
    */
   dictionaryIndicesOfSlot(slot: number): DictionaryIndices | null {
     const cachedIndices = this.#dictionaryIndices.get(slot);
@@ -117,7 +117,7 @@ export class RecordSlots implements RecordFields {
     return indices;
   }
 
-  /** Returns the column of a slot's values before expressions replace them; undefined if no column holds them. */
+  /** Returns the reader of the values that a slot has before expressions replace them; undefined if no column holds them. */
   readerOfSlot(slot: number): FieldReader | undefined {
     return this.#sources[slot] ?? undefined;
   }

@@ -20,9 +20,9 @@ import { dropsErrors, errorsField, messagesOfOthers, shortenMessage } from './re
 import { RecordSlots } from './record-slots.js';
 
 /**
- * Evaluates the expressions of a chunk that produce new records from each record: `pre_annotation_expression` and
- * `post_annotation_expression` (specification of expressions, section 5.5). All records are converted to values, and their fields back to
- * columns, whose types follow the values unless they are known.
+ * Evaluates the expressions of a chunk if they include `pre_annotation_expression` or `post_annotation_expression`, which make new records
+ * of each record (specification of expressions, section 5.5). All records are converted to values, and their fields back to columns, whose
+ * types follow the values unless they are known.
  */
 export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const { batch, expressions, columns, inputs, host, isLenient, lineOf } = input;
@@ -57,8 +57,8 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const leavesOutErrors = dropsErrors(droppedPaths);
 
   /**
-   * Stores a record; a value that does not fit its field becomes null, and the record gets an error. If `hasNewErrors` is false, the
-   * annotation has given it no errors, so messages that were stored before are not new ones.
+   * Stores a record; a value that does not fit its field becomes null, which is an error unless validation is off. If `hasNewErrors` is
+   * false, the annotation has given the record no errors, so messages that were stored before are not new ones.
    */
   const store = (record: PyDict, storedErrors: PyValue | undefined, hasNewErrors: boolean): void => {
     const errors = record.map.get(errorsField);

@@ -7,7 +7,7 @@ export class RowResults {
   /** For each record, the index of the values that the expression reads, -1 for values without one; 0 is None if it reads one column. */
   readonly indices: Int32Array;
   readonly indexedResults: IndexedResults;
-  /** The results of evaluations that did not have all answers of dataset functions, by index; undefined after an error. */
+  /** The results of evaluations in the current pass that may not be final, by index; undefined after an error. */
   readonly #passResults = new Map<number, PyValue | undefined>();
   /** The calls whose answers will be the results of records; `#rowsOfPendingCalls` are these records. */
   #pendingCalls: PendingCall[] = [];
@@ -31,12 +31,12 @@ export class RowResults {
     this.indexedResults.keepResult(this.indices[row]!, cached);
   }
 
-  /** Begins a prefetch pass: forgets the results of the previous pass. */
+  /** Begins a pass of evaluation ahead: forgets the results of the previous pass. */
   startEvaluationAhead(): void {
     this.#passResults.clear();
   }
 
-  /** Removes the noted calls, and calls `use` with each of them and with the record whose result is the answer to the call. */
+  /** Removes the pending calls, and passes each of them to `use` with the record whose result is the answer to the call. */
   takePendingCalls(use: (call: PendingCall, row: number) => void): void {
     const [calls, rows] = [this.#pendingCalls, this.#rowsOfPendingCalls];
     this.#pendingCalls = [];
@@ -44,7 +44,7 @@ export class RowResults {
     for (let i = 0; i < calls.length; i++) use(calls[i]!, rows[i]!);
   }
 
-  /** Whether a record with the same values was already evaluated in this pass. */
+  /** Whether this pass has evaluated a record with the same values, with a result that may not be final. */
   hasTriedResult(row: number): boolean {
     return this.#passResults.has(this.indices[row]!);
   }

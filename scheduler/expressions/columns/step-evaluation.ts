@@ -32,12 +32,12 @@ interface EvaluationInput {
 }
 
 /**
- * Number of evaluations after which the clock is read; it is read earlier if an evaluation takes long. Reading the clock costs as much as a
- * simple evaluation.
+ * Number of evaluations after which the next record reads the clock, which costs as much as a simple evaluation. After an evaluation that
+ * may have taken long, or one ahead, the next record reads it.
  */
 const evaluationsPerClockRead = 64;
 
-/** Evaluates the steps of a chunk record by record, and keeps results that other records need. */
+/** Evaluates steps record by record for a chunk, and keeps results for records with the same values. */
 export class StepEvaluation {
   /** The steps that are evaluated for each record, in their order. */
   readonly steps: readonly ComputationStep[];
@@ -46,7 +46,7 @@ export class StepEvaluation {
   readonly #jobResults: JobResults;
   readonly #rowCount: number;
   readonly #readsAll: boolean;
-  /** The steps that are evaluated ahead of the records to find their calls; `#passesAhead` is the number of these evaluations. */
+  /** The steps that are evaluated ahead of the records to find their calls, in at most `#passesAhead` passes. */
   readonly #aheadSteps: readonly ComputationStep[];
   readonly #passesAhead: number;
   readonly #deadline: number;
@@ -54,7 +54,7 @@ export class StepEvaluation {
   /** The current record as a whole; undefined if the expressions read only fields of it. */
   #wholeRecord: PyDict | undefined;
   #isLate = false;
-  /** Number of evaluations since the clock was last read. */
+  /** Number of evaluations since the clock was last read, or `evaluationsPerClockRead` to have it read. */
   #evaluations = evaluationsPerClockRead;
 
   constructor({ steps, rows, slots, variables, host, jobResults, deadline }: EvaluationInput) {
@@ -72,12 +72,12 @@ export class StepEvaluation {
     );
   }
 
-  /** Whether steps must be evaluated ahead of the records to find their calls of dataset functions. */
+  /** Whether steps are evaluated ahead of the records to find their calls of dataset functions. */
   get needsEvaluationAhead(): boolean {
     return this.#passesAhead > 0;
   }
 
-  /** Returns whether the time limit of the chunk has expired. */
+  /** Reads the clock, and returns whether the time limit of the chunk has expired. */
   isTimeOver(): boolean {
     this.#evaluations = 0;
     return (this.#isLate ||= performance.now() > this.#deadline);
@@ -96,10 +96,10 @@ export class StepEvaluation {
     if (this.#wholeRecord !== undefined) setItem(this.#wholeRecord, name, result);
   }
 
-  /** Computes the result of a step in the current record, or its error. */
+  /** Returns the result of a step in the current record, number `row`, or its error. A result is kept for records with the same values. */
   computeStep(step: ComputationStep, row: number): PyValue | ExpressionError {
     try {
-      // The values that a step reads do not tell whether it is evaluated for the record.
+      // This null is not kept, because the values that a step reads do not tell whether it is evaluated for a record.
       if (lacksNeededValues(step, row)) return null;
       const result = this.#cast(step, this.#value(step));
       this.keepStepResult(step, result, row);
@@ -116,8 +116,8 @@ export class StepEvaluation {
   }
 
   /**
-   * Evaluates steps for the records from `from` on, so that their calls of dataset functions are answered together. Stops after a fixed
-   * number of records for which an evaluation was needed; returns the record after the last one.
+   * Evaluates steps for the records from `from` on, so that their calls of dataset functions are answered together. Stops after
+   * `maxRecordsAhead` records for which an evaluation was needed, or when the time is over; returns the record with which to go on.
    */
   evaluateRowsAhead(from: number): number {
     const [steps, host] = [this.#aheadSteps, this.#host];
@@ -140,8 +140,8 @@ export class StepEvaluation {
   }
 
   /**
-   * Returns the calls of a step with a `callArgumentPath`, which share a template and differ only in the text at that path; undefined if
-   * there is no template, or if evaluations may lack the memory for a call and its value.
+   * Returns the calls of a step with a `callArgumentPath`, which share a template and differ only in the text at that path; undefined if no
+   * template is found, or if evaluations may lack the memory or the steps for a call and its value.
    */
   callsSharingTemplate({
     compiled: { expression },
@@ -178,8 +178,8 @@ export class StepEvaluation {
   }
 
   /**
-   * Evaluates steps for a record, ahead of the time when their results are stored. Returns false if all results were already known,
-   * possibly from other records with the same values.
+   * Evaluates steps for a record, ahead of the time when their results are stored. Returns false if no evaluation was needed, because the
+   * results are kept, or were tried in this pass for a record with the same values.
    */
   #evaluateAhead(ahead: CallPrefetcher, row: number): boolean {
     this.goToRecord(row);
@@ -208,8 +208,8 @@ export class StepEvaluation {
   }
 
   /**
-   * Begins a prefetch pass, or ends the last one. If the previous pass found that the result of a step for a record is the value of a
-   * call, the answer to that call is kept as the result.
+   * Begins a pass of evaluation ahead for a step, or ends the last one. If the previous pass found that the result for a record is the
+   * value of a call, that value is kept as the result, or if that is impossible the answer to the call.
    */
   #startPass(step: ComputationStep): void {
     const { results } = step;
@@ -232,7 +232,7 @@ export class StepEvaluation {
     } catch (error) {
       return [undefinedOrThrow(error)];
     }
-    // If other answers are missing too, the arguments of the call may depend on them, so the call is not the final one.
+    // If other answers are missing too, the arguments of the call may depend on them, so the call may not be the final one.
     const canTakeCall = ahead.missed === missedBefore + 1 && this.#canTakeCall(step, row);
     const call = canTakeCall ? ahead.missedCall(value) : undefined;
     return [this.#castAhead(step, value), call];
@@ -266,7 +266,7 @@ export class StepEvaluation {
     return result === undefined ? undefined : { result };
   }
 
-  /** Keeps the result of a step for all records with the same values. */
+  /** Keeps the result of a step for other records with the same values, where this is possible. */
   keepStepResult(step: ComputationStep, result: PyValue, row: number): void {
     const { memo, memoName, results, mayChange, compiled } = step;
     if (mayChange && typeof result === 'object' && result !== null) return;

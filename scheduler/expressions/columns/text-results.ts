@@ -11,7 +11,7 @@ export class TextResults implements TextDictionary {
   nulls = new Uint8Array(0);
   #end = 0;
 
-  /** The size of the results in bytes. */
+  /** The size in bytes of the results and of the arrays that index them. */
   get byteLength(): number {
     return this.#end + 9 * this.nulls.length;
   }
@@ -20,7 +20,7 @@ export class TextResults implements TextDictionary {
     return index < this.nulls.length && this.nulls[index]! < isUnknown;
   }
 
-  /** Whether the result with an index is not stored here, because `markElsewhere` was called for it. */
+  /** Whether `markElsewhere` was called for an index and no result was stored here since. */
   isMarkedElsewhere(index: number): boolean {
     return index < this.nulls.length && this.nulls[index] === isElsewhere;
   }

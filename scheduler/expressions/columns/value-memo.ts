@@ -34,9 +34,8 @@ type MemoLevel = Map<PyValue, MemoLevel | CachedResult>;
 type ReadValues = readonly (PyValue | undefined)[];
 
 /**
- * The results of those expressions of a job that call dataset functions, by the values that they read. The same call has the same answer
- * throughout a job, so neither the call nor its arguments have to be evaluated again. When there are too many results, those that were not
- * used lately are forgotten.
+ * The results of expressions of a job that call dataset functions, by the values that they read. For the same values, neither the call nor
+ * its arguments have to be evaluated again. When there are too many results, those that were not used lately are forgotten.
  */
 export class ValueMemo {
   #latest = new Map<string, MemoLevel>();

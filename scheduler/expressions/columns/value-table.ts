@@ -35,8 +35,8 @@ export class ValueTable {
   }
 
   /**
-   * Returns the index of a value, and adds the value if it is new. The value is the texts of a column from row `from` to row `to`; each
-   * begins in `bytes` at its offset.
+   * Returns the index of a value, and adds the value if it is new. The value is the texts of a column from row `from` up to, but without,
+   * row `to`; each begins in `bytes` at its offset.
    */
   addValue(bytes: DataView, offsets: Int32Array, from: number, to: number): number {
     const start = offsets[from]!;

@@ -76,7 +76,7 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
       await discardFile(data.archive(datasetId)); // if this fails, the sweep at start removes it
       crashpoint('restore.removed');
     });
-    context.committed(datasetId); // compactions may be due
+    context.committed(datasetId); // upkeep may be due
     return 'published';
   },
 };

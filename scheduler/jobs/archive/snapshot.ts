@@ -11,10 +11,11 @@ import { byteProgressReporter, completeByteProgress, type ArchiveParams } from '
 const archiveFileName = 'archive.tar.zst';
 
 /**
- * Writes the archive of a dataset, and then removes the dataset's folder. The queue starts this task when no other task works on the
- * dataset, apart from verifications and tables of computed fields. While the dataset is `unavailable`, no other queued task of it begins,
- * apart from verifications. A table of computed fields that a query has requested just before may begin all the same, because such a task
- * is not queued while its kind has a free slot; the files that it reads are kept for it (`dropAfterMs` of the store).
+ * Writes the archive of a dataset, and then removes the dataset's folder. The queue starts this task when all earlier tasks on the dataset
+ * have ended and no other one is running, apart from verifications and tables of computed fields. While the task is running, the dataset is
+ * `unavailable`, and no other queued task of it begins, apart from verifications. A table of computed fields that a query has requested
+ * just before may begin all the same, because such a task is not queued while its kind has a free slot; the files that it reads are kept
+ * for it (`dropAfterMs` of the store).
  */
 export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
   kind: 'snapshot',

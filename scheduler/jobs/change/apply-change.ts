@@ -37,9 +37,9 @@ interface ChangedSegments extends Pick<GivenSegments, 'segments' | 'columns'> {
 
 /**
  * Finds the records of a version of a dataset that the records in the result of a job name by their keys. Unless records are deleted,
- * writes the segments that replace these records to the scratch folder, as far as the segments of the given records cannot be used
- * unchanged. Returns the result with its change. Throws a `TaskFailure` with the code `input` and the metadata of the result, for example
- * if a given record of an overwrite or a deletion has no key, or if two have the same key although `mayRepeatKeys` is false.
+ * writes the segments to commit to the scratch folder, as far as the segments of the given records cannot be used unchanged. Returns the
+ * result with its change. Throws a `TaskFailure` with the code `input` and the metadata of the result, for example if a given record of an
+ * overwrite or a deletion has no key, or if two have the same key although `mayRepeatKeys` is false.
  */
 export async function applyChange<R extends GivenRecords>(
   change: RecordChange,

@@ -22,8 +22,9 @@ export function areOutdated(segments: readonly Segment[], columns: Columns): boo
 
 /**
  * Returns the segments that lose rows by a change, as they are in the newest version of the dataset, whose columns are `stored`; undefined
- * if the change is outdated. It is if another commit has changed records since the rows were found. It also is if its own columns lack one
- * that was added after the job read the columns and before it found the rows: the replacing rows would lack the values of that column.
+ * if the change is outdated. It is if another commit has changed records since the rows were found, or if the log no longer has the entry
+ * of that version. It also is if its own columns lack one that was added after the job read the columns and before it found the rows: the
+ * replacing rows would lack the values of that column.
  */
 export async function rebaseChange(
   { base, update }: AppliedChange,
@@ -45,7 +46,8 @@ export function lacksColumns(columns: Columns, stored: Columns): boolean {
 
 /**
  * Commits the deletion of records that a task has found. `publicationOf` returns the publication of a commit that changes nothing, with the
- * metadata of the deletion. Returns `run again` if another commit has changed records since the rows were found.
+ * metadata of the deletion. Returns `run again` if another commit has changed records since the rows were found, otherwise what
+ * `commitChange` returns.
  */
 export async function commitDeletion(
   task: TaskRow,
@@ -58,7 +60,7 @@ export async function commitDeletion(
     const snapshot = await requireAppendableSnapshot(context.catalog, context.store, datasetId);
     const { version, columns } = snapshot;
     const rebased = await context.store.rebase(datasetId, base, update);
-    if (rebased === undefined) return 'run again'; // another commit has changed records since the rows were found
+    if (rebased === undefined) return 'run again';
     const publication: LoggedPublication = {
       ...publicationOf(snapshot),
       recordsModified: removed,

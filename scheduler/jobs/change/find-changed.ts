@@ -32,7 +32,7 @@ const findInThread = 'find' as ThreadJob<RowSearch, FoundRows>;
 /** The stored records of a dataset that the records of an import or a migration name. */
 export interface ChangedRows {
   readonly snapshot: Snapshot;
-  /** The dataset's segments that lose rows. */
+  /** The dataset's segments that lose rows, with these rows marked as deleted. */
   readonly update: readonly Segment[];
   /**
    * The rows of the dataset that the records of `openSegments` name to overwrite or update them, ascending by row id; undefined for records
@@ -140,8 +140,8 @@ const storedIdKey: KeyColumn = {
 };
 
 /**
- * Returns the bounds of the key in a segment, if the key is a single string field. The bounds of dates are texts, too, but their keys are
- * not.
+ * Returns the bounds of the key in a segment, if the key is a single string field and the statistics have them; undefined otherwise. The
+ * bounds of dates are texts, too, but their keys are not.
  */
 function keyBoundsOf(
   { stats }: Segment,
@@ -214,8 +214,8 @@ function joinMatches(all: readonly SegmentMatch[], count: number): RowMatches {
 }
 
 /**
- * Divides the segments into shares of about equal size, one for each thread, but at least one share; returns the numbers of the segments in
- * each.
+ * Divides segments of the given sizes into shares of about equal size, at most one for each thread; returns the numbers of the segments in
+ * each. Without segments, there is one empty share.
  */
 function segmentSharesPerThread(
   sizes: readonly number[],
@@ -246,7 +246,7 @@ function duplicateKeyError(places: readonly string[], key: string): AppError {
   );
 }
 
-/** Describes records by their numbers, from 1, among those of all given segments. */
+/** Returns a function that describes a record by its number, from 1, among those of all given segments. */
 function recordNumberOf(given: readonly Segment[]): RecordLocationOf {
   return (file, row) =>
     `record ${given.slice(0, file).reduce((sum, { rows }) => sum + rows, row + 1)}`;

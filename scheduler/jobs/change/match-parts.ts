@@ -9,21 +9,21 @@ import type { ThreadJob } from '../thread-pool.js';
 
 const estimateInThread = 'estimate' as ThreadJob<readonly CheckedFile[], Float64Array>;
 
-/** Maximum number of records in a segment that replaces rows. */
+/** Maximum number of records in a part that `divideMatches` returns. */
 const maxSegmentRows = 1 << 17;
 /**
- * Maximum size in memory, in bytes, of the given and the replaced records of a segment that replaces rows, estimated from the averages of
+ * Maximum size in memory, in bytes, of the given and the replaced records of a part with several records, estimated from the averages of
  * their files. A thread holds them decoded, and beside them the records that it writes: about as much as the columns of a large chunk of an
- * import. With a lower limit there are more parts, and if parts of records come in another order than the stored ones, each part reads
+ * import. With a lower limit there are more parts, and if the given records come in another order than the stored ones, each part reads
  * nearly all pages of the given files.
  */
 const maxPartBytes = 64 << 20;
 /**
- * Maximum number of records that are written as one segment without knowing their size, as many as are in the smallest page, so that small
- * changes read no footers.
+ * Maximum number of records that form one part without knowing their size, as many as are in the smallest page, so that small changes read
+ * no footers.
  */
 const maxUnmeasuredRows = 16;
-/** Minimum number of records per thread; fewer are not worth another segment. */
+/** Maximum number of records in a part as long as there are no more parts than threads; smaller parts are not worth their segments. */
 const minRowsPerThread = 1 << 14;
 
 /** Returns the matches in the order of their row ids. */
@@ -32,7 +32,9 @@ export function sortByRowId(matches: RowMatches): RowMatches {
   return order === undefined ? matches : matchesAtIndices(matches, order);
 }
 
-/** Average sizes of records in memory, in bytes: for each given file, and for each segment of the dataset (0 if no row of it is read). */
+/**
+ * Average sizes of records in memory, in bytes: for each given file, and for each segment of the dataset; 0 where the size is not needed.
+ */
 interface RecordSizes {
   readonly given: Float64Array;
   readonly stored: Float64Array;
@@ -65,10 +67,10 @@ export async function averageRecordSizes(
 }
 
 /**
- * Divides matches, which are in the order of their row ids, into one part per segment to write, so that all threads have work and each part
- * fits in the memory of a thread, unless it is a single record. Parts in the order of row ids read each page of the replaced rows once. If
- * no replaced row has to be read (`isWhole`), the parts follow the order of the given records instead, so that each page of the given
- * records is read once.
+ * Divides matches, which are in the order of their row ids, into one part per segment to write, so that many records give all threads work
+ * and each part fits in the memory of a thread, unless it is a single record. Parts in the order of row ids read most pages of the replaced
+ * rows only once. If no replaced row has to be read (`isWhole`), the parts follow the order of the given records instead, so that most
+ * pages of the given records are read only once.
  */
 export function divideMatches(
   matches: RowMatches,

@@ -18,13 +18,13 @@ export interface RecordChange {
 /** Records whose segments are in the scratch folder. */
 export interface GivenSegments {
   readonly segments: readonly Segment[];
-  /** The columns of the dataset after the change, and perhaps `givenIdColumn`. */
+  /** The columns of the dataset after the change, and perhaps columns that only given records have (`isOfGivenRecords`). */
   readonly columns: Columns;
-  /** The columns of parts of the records, including those without a value; by default those that the segments store. */
+  /** The columns of parts of the records, including columns without a value; by default those that the segments store. */
   readonly seen?: readonly Columns[];
   /**
-   * For each segment, the rows of the dataset that its records replace, or undefined if these rows are not known yet. Absent if no rows are
-   * replaced.
+   * For each segment, the rows of the dataset that its records replace, or undefined if these rows are not known yet. Absent if none are
+   * known yet.
    */
   readonly replaced?: readonly (readonly ReplacedRows[] | undefined)[];
   /** Returns where the record in a row of a segment comes from, for messages; by default its number among all records, from 1. */
@@ -38,9 +38,9 @@ export type RecordLocationOf = (segment: number, row: number) => string;
 export interface AppliedChange {
   /** The version of the dataset in which the records were looked up. */
   readonly base: ReadVersion;
-  /** The dataset's segments that lose rows. */
+  /** The dataset's segments that lose rows, with these rows marked as deleted. */
   readonly update: readonly Segment[];
-  /** Number of records that are added, replaced and deleted. */
+  /** The numbers of records that are added, replaced or updated (`changed`), and deleted (`removed`). */
   readonly added: number;
   readonly changed: number;
   readonly removed: number;

@@ -142,8 +142,8 @@ function computedTableFields(
 }
 
 /**
- * Returns the fields of the dataset and the computed fields; undefined if the type of a computed field depends on its values (`auto`,
- * `object`).
+ * Returns the fields of the dataset and the computed fields that the query names; undefined if the type of one of the latter depends on its
+ * values (`auto`, `object`).
  */
 function declaredFields({
   settings,

@@ -14,7 +14,7 @@ export interface ComputedTable {
 }
 
 /**
- * Returns a table of computed fields. Its dataset id is the id of the task, which is unique, so that caches by dataset do not confuse it
+ * Returns a table of computed fields. Its dataset id must be the id of a task, which is unique, so that caches by dataset do not confuse it
  * with the source dataset.
  */
 export function computedTableOf(

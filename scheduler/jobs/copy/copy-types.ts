@@ -26,5 +26,5 @@ export type CopiedObject = Pick<
   | 'target'
 >;
 
-/** The result of a copy; the scratch folder holds each copied file under the id of its object. */
+/** The result of a copy; the scratch folder holds the content of each copied file that has one, under the id of its object. */
 export type CopyResult = CopyParams;

@@ -10,7 +10,7 @@ import { annotateRecordTexts, type ExportAnnotation, type PartRows } from './par
 
 /** Records of an export and the expressions to annotate them with, for a thread of the pool: plain data. */
 export interface AnnotationJob extends PartRows {
-  /** The fields of each record that the expressions read. */
+  /** The fields of each record that the expressions get. */
   readonly projection: readonly ProjectedColumn[];
   readonly annotation: ExportAnnotation;
   /** The channel through which expressions call the host. */
@@ -42,7 +42,7 @@ export async function annotatePart(job: AnnotationJob): Promise<AnnotatedPart> {
   return { segment, columns, names, findings };
 }
 
-/** Returns the JSON texts of the records that the expressions read. */
+/** Returns the records of a part as JSON texts, with the fields that the expressions get. */
 function readRecordTexts({ files, rows, projection }: AnnotationJob): readonly string[] {
   const segments = openSegments(files);
   try {

@@ -25,7 +25,7 @@ import type { ExportAnnotation, PartRows } from './part.js';
 
 const annotateInThread = 'annotate' as ThreadJob<AnnotationJob, AnnotatedPart>;
 
-/** The size of the parts in which records are annotated. */
+/** The limits of the parts in which records are annotated. */
 export const annotatedPartLimits: PartLimits = { partRecords: maxRecordsAhead };
 
 /** A table in the scratch folder with the annotated records of an export. */

@@ -22,9 +22,9 @@ interface ExportFile {
   readonly file: Omit<FileContext, 'longest'>;
 }
 
-/** Exports the records that a query finds. */
+/** The parameters of an export of the records that a query finds. */
 export interface QueryExport extends ExportFile {
-  /** The request, without its conditions on records if `search` has them. */
+  /** The request, without its conditions, ordering and facets if `search` has them. */
   readonly request: QueryRequest;
   /** How the records are found by computed fields; null for a query that uses stored fields only. */
   readonly search: ComputedSearch | null;
@@ -45,7 +45,7 @@ export interface ComputedSearch {
   }[];
 }
 
-/** Exports the records that a commit has changed: first those that it removed, then those that it added. */
+/** The parameters of an export of the records that a commit has changed: first those that it removed, then those that it added. */
 export interface CommitExport extends ExportFile {
   /** The version of the commit; `snapshot` has the same records, which merges may have moved. */
   readonly commitVersion: number;
@@ -78,6 +78,6 @@ export interface ExportResult {
   /** The provenance of the file, as in the parameters of the export. */
   readonly provenance: JsonObject;
   readonly warnings: readonly FileWarning[];
-  /** Number of parts that earlier attempts had encoded. */
+  /** Number of parts that earlier attempts had encoded and this one has reused. */
   readonly resumedParts: number;
 }

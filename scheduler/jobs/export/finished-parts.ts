@@ -134,8 +134,8 @@ export class ResumableParts {
   }
 
   /**
-   * Records the parts that are in the file in the journal, while more parts are written. The bytes of a part are durable before the journal
-   * names it.
+   * Adds an entry to the journal with the parts that are in the file, while more parts are written. The bytes of a part are durable before
+   * the journal names it.
    */
   async #record(output: FileWriter): Promise<void> {
     const record: PartsJournalEntry = {
@@ -250,7 +250,10 @@ function mapObjects(value: unknown, replace: (object: object) => unknown): unkno
   );
 }
 
-/** Frees the memory of an array at once. Otherwise, the garbage collector would run every few parts and traverse the whole heap. */
+/**
+ * Frees the memory of an array at once, unless it is shared with other arrays. Otherwise, the garbage collector would run every few parts
+ * and traverse the whole heap.
+ */
 function discardBytes({ buffer, byteLength }: Uint8Array): void {
   if (buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
 }

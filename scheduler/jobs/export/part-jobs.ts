@@ -12,10 +12,9 @@ import type { PartRows } from './part.js';
 /** Timeout of the query of an export: the lifetime of a download URL. */
 export const exportTimeoutMs = 24 * 3_600_000;
 
-/** Number of rows after which finished parts are taken from the splitter. */
+/** Number of rows after which finished parts are taken from the splitter, except while it takes a whole segment. */
 const rowsPerYield = 4_096;
 
-/** Returns the options of the query of an export. */
 export function exportQueryOptions(
   { datasetId }: Pick<Snapshot, 'datasetId'>,
   { signal }: Pick<RunContext, 'signal'>,

@@ -70,7 +70,6 @@ export class PartSplitter {
     }
   }
 
-  /** Ends the current part. */
   endPart(): void {
     if (this.#length === 0) return;
     const files = [...this.#fileIndexBySegment.keys()].map(

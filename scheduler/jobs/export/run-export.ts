@@ -99,7 +99,7 @@ interface ExportContent extends Pick<ExportParams, 'format' | 'snapshot' | 'isSt
   parts(): AsyncGenerator<PartRows>;
   /** The annotation of the records; null if they are exported as they are. */
   readonly annotation: ExportAnnotation | null;
-  /** The number of records, if it is known in advance. */
+  /** The number of records, as far as it is known in advance; null if it is not. */
   readonly total: number | null;
   /** The warnings about annotated records; absent for stored records. */
   readonly warnings?: readonly FileWarning[];
@@ -236,7 +236,10 @@ async function* readSavedParts(path: string, segments: SegmentNumbers): AsyncGen
   }
 }
 
-/** Returns the number of records if the Delta log alone tells it; null otherwise. */
+/**
+ * Returns the number of records if the Delta log alone finds them; null otherwise. If its statistics show that no record matches, the
+ * number is too large: as if all matched.
+ */
 function recordTotalFromLog({ snapshot, request, search }: QueryExport): number | null {
   if (search !== null || needsEngine(snapshot, request)) return null;
   // The log finds all records, or none because of its statistics.

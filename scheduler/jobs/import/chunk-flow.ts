@@ -17,11 +17,13 @@ export interface SourceChunk {
  */
 export type ChunkOutcome = 'continue' | 'end' | 'stop';
 
-/** Options of `ChunkFlow.feed`. */
 interface FeedChunksOptions {
   /** Index of the last chunk that is needed. */
   readonly last?: number;
-  /** Whether all chunks are enumerated, even those after the end of the records, so that their number does not depend on timing. */
+  /**
+   * Whether all chunks are enumerated, even those after the end of the records, unless the flow is stopped, so that their number does not
+   * depend on timing.
+   */
   readonly isCounted?: boolean;
 }
 
@@ -62,9 +64,9 @@ export class ChunkFlow {
   }
 
   /**
-   * Calls `work` for every chunk of the next source; `work` starts the processing, or returns `skip` if the chunk needs none. Resolves with
-   * the number of chunks when the last one has been started. Chunks after `last`, or after a chunk with the outcome `end`, are ignored
-   * together with their failures.
+   * Calls `work` for each chunk of the next source up to the last that is needed; `work` starts the processing, or returns `skip` if the
+   * chunk needs none. Resolves with the number of enumerated chunks when the last one has been started. Chunks after `last`, or after a
+   * chunk with the outcome `end`, are ignored together with their failures.
    */
   async feedChunks(
     chunks: () => ChunkStream | Promise<ChunkStream>,
@@ -90,8 +92,8 @@ export class ChunkFlow {
   }
 
   /**
-   * Resolves when all chunks that were started are finished. Throws the failure of the first chunk in the order of the sources, so
-   * that the same files always fail with the same error.
+   * Resolves when all chunks that were started are finished. Throws `canceled` if the signal has aborted; otherwise the failure, if any, of
+   * the first chunk in the order of the sources, so that the same files always fail with the same error.
    */
   async waitUntilFinished(): Promise<void> {
     await Promise.all(this.#inProgress);

@@ -20,7 +20,7 @@ const parseInThread = 'parse' as ThreadJob<ChunkJob, ChunkResult>;
 /** The data and functions that all sources of an import share. */
 export interface ImportRunContext {
   readonly context: RunContext;
-  /** The columns with known types: `ImportParams.known`. */
+  /** The columns whose types must be kept, as in `ImportParams`. */
   readonly known: Columns;
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];
@@ -28,14 +28,14 @@ export interface ImportRunContext {
   readonly expressions: FieldExpressions | null;
   /** The key of a deletion, as in `ChunkJob`. */
   readonly key?: readonly string[] | undefined;
-  /** The key without which records are rejected, as in `ChunkJob`. */
+  /** The key that a change requires; sources that may reject records reject those without it. */
   readonly requiredKey?: RequiredKey | undefined;
   /** Dotted names of the fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
   readonly commitId: number;
-  /** Whether the chunks are read before those of other tasks. */
+  /** Whether the chunks are read before those that are not urgent. */
   readonly isUrgent: boolean;
-  /** Whether no segments are written. */
+  /** Whether no segments are written, apart from those of the sample. */
   readonly isDryRun: boolean;
   /** Whether the written segments are only read by the import itself and never committed, except those that replace stored rows at once. */
   readonly isIntermediate: boolean;
@@ -47,11 +47,11 @@ export interface ImportRunContext {
   readonly rejected: RejectedBudget;
   /** The results of earlier attempts; null if the import cannot be resumed. */
   readonly resume: ImportResume | null;
-  /** Called when a chunk has been read. */
+  /** Called when a chunk has been read in the first pass; not for a restored one. */
   chunkRead(): void;
 }
 
-/** The part of a `ChunkJob` that is the same for all chunks of a source. */
+/** The part of a `ChunkJob` that is the same for all chunks of a source in one pass. */
 export type ChunkSettings = Omit<ChunkJob, 'ref' | 'index' | 'file' | 'rejectedBytes' | 'hints'>;
 
 /**
@@ -141,7 +141,7 @@ export class ChunkRunner {
     if (result.segment !== null && (!settings.isIntermediate || result.replaced !== undefined))
       await flushSegment(join(scratch, result.segment.path));
     rejected.recordUsedBytes(index, result.rejectedPart?.bytes ?? 0);
-    const rows = result.segment?.rows ?? result.stored; // no segment is written after an error
+    const rows = result.segment?.rows ?? result.stored; // a dry run or an error may prevent that a segment is written
     const { read, made = 0, stored, rejected: refused } = result;
     if (read + made !== stored + refused || stored !== rows) {
       throw new AppError(

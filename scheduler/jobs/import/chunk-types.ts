@@ -25,7 +25,7 @@ export interface ChunkJob {
    * The columns whose types are known; the types of other columns are inferred. In the second pass: all columns, with their final types.
    */
   readonly columns: Columns;
-  /** Whether the chunk is read in the second pass of the import. */
+  /** Whether the chunk is read again: in the second pass of the import, for the sample of a dry run, or to evaluate expressions again. */
   readonly isFinal: boolean;
   /** The types inferred from earlier chunks. A reader may store values with these types from the start. */
   readonly hints?: Columns;
@@ -61,7 +61,7 @@ export interface ChunkJob {
 /** The result of `runChunk`; `read + made` is always `stored + rejected`. */
 export interface ChunkResult {
   readonly index: number;
-  /** The segment; null if no record was stored, in a dry run, and after an error that fails the import. */
+  /** The segment; null if no record was stored, in a dry run, and if a record has an error but `validation.maxRejected` allows none. */
   readonly segment: Segment | null;
   /** The rows of the dataset that the records replace; absent if they are not known yet. */
   readonly replaced?: readonly ReplacedRows[];
@@ -84,7 +84,7 @@ export interface ChunkResult {
    * The findings of expressions, and about records without a key: from the last time that the chunk was read, when types were final.
    */
   readonly lateFindings?: Findings | undefined;
-  /** Whether a record may lack the key; absent if none is required. */
+  /** Whether a record may lack the required key; false if none is required. */
   readonly mayLackKey?: boolean;
   /** The file of rejected records; null if no record was rejected, or if `rejectedBytes` was too small for one. */
   readonly rejectedPart: RejectedPart | null;

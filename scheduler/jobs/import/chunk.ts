@@ -204,7 +204,10 @@ function addComputedFields(
   });
 }
 
-/** Returns the line of each record: as the reader reports it, or counted if each line of the chunk is a record; 0 if unknown. */
+/**
+ * Returns a function that returns the line of a record: as the reader reports it, or counted if each line of the chunk is a record; 0 if
+ * unknown.
+ */
 function lineNumberOfRecord(
   out: BatchBuilder,
   { rejectedLines }: FindingCollector,

@@ -59,7 +59,7 @@ function fieldViews(
   });
 }
 
-/** Returns the fields that the request creates and that no record has. */
+/** Returns the fields that the request creates and that neither the dataset nor a record has. */
 function emptyFieldViews(
   columns: Columns,
   fields: readonly FieldRow[],

@@ -12,7 +12,10 @@ import type { SourceRun } from './source-run.js';
  */
 interface RecordCounts {
   readonly records_read: number;
-  /** The number of records that expressions have added to those that were read; absent if the numbers are equal. */
+  /**
+   * The number of records that expressions have added to those that were read; negative if they removed some, absent if the numbers are
+   * equal.
+   */
   readonly records_made?: number;
   /** Records without an error. If `is_committed` is true, the commit has stored them, or has deleted the records that they name. */
   readonly records_stored: number;
@@ -44,7 +47,7 @@ export interface ImportReport extends RecordCounts {
   readonly bytes: number;
   /** Number of chunks that were restored from an attempt before an interruption. */
   readonly resumed_chunks: number;
-  /** False if the import stopped before the end of its sources. */
+  /** False if reading stopped before the end of the sources, or if an error ended the import before all checks of its records were done. */
   readonly is_whole: boolean;
   /** Whether the import has made a commit. */
   readonly is_committed: boolean;

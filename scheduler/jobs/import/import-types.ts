@@ -15,7 +15,10 @@ export interface ImportParams {
   readonly change: RecordChange | null;
   /** The sources, at least one, in the order in which their records are stored. */
   readonly sources: readonly ImportSource[];
-  /** The columns that the dataset already stores, and the column of given ids; of a deletion, only those that values must fit. */
+  /**
+   * The columns that the dataset already stores, and the column of given ids if records are found by these; of a deletion, only those that
+   * values must fit.
+   */
   readonly stored: Columns;
   /** The columns whose types the import must keep: stored ones, and those of declared fields. */
   readonly known: Columns;
@@ -27,7 +30,9 @@ export interface ImportParams {
   readonly expressions: FieldExpressions | null;
   /** Dotted names of fields whose entity type is not detected. */
   readonly fixedEntities: readonly string[];
-  /** Whether a client waits for the result: chunks are read before those of other imports, and nothing is recorded for a resume. */
+  /**
+   * Whether the records are in the request itself: chunks are read before those that are not urgent, and nothing is recorded for a resume.
+   */
   readonly isUrgent: boolean;
   /** For a dry run: the dataset's fields and the descriptions of new ones. Null for an import, and for a dry run of a deletion by `_id`. */
   readonly dryRun: {
@@ -38,9 +43,12 @@ export interface ImportParams {
 
 /** The result of `runImport`. Nothing of it is visible before it is published. */
 export interface ImportResult {
-  /** Segments in the order of the sources, with paths relative to the scratch folder. */
+  /**
+   * The segments to commit, with paths relative to the scratch folder: in the order of the sources, or, if stored records change, first
+   * those of the records that replace stored ones, then those of records that are added. Empty if records are deleted.
+   */
   readonly segments: readonly Segment[];
-  /** All columns that have data after the import. */
+  /** All columns that have data after the import, unless it deletes records. */
   readonly columns: Columns;
   /** The declarations of fields without data, as in `ImportParams`. */
   readonly declared: readonly FieldDeclaration[];

@@ -4,7 +4,7 @@ import type { FieldRow } from '../../../engine/catalog/fields.js';
 import { PhysicalNames } from '../../../engine/ingest/physical-names.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 
-/** The declaration of a field without data. With the type `auto`, or with null for `isList`, the values decide. */
+/** The type that the catalogue or a request declares for a field. With the type `auto`, or with null for `isList`, the values decide. */
 export type FieldDeclaration = Pick<NewField, 'name' | 'dataType' | 'isList'>;
 
 /**

@@ -100,7 +100,7 @@ function matchesById({ commitMode, idFields }: ImportRow): boolean {
   return commitMode !== 'append' && idFields === null;
 }
 
-/** Returns the parameters of an import that deletes records by their `_id`; nothing else of the records in its sources is read. */
+/** Returns the parameters of an import that deletes records by their `_id`; nothing else of the records in its sources is used. */
 async function prepareDeletionParams(
   task: TaskRow,
   row: ImportRow,

@@ -42,7 +42,7 @@ export async function importSourcesOf(
   return sources;
 }
 
-/** Throws if the user of an import may no longer read one of its sources; called before the import is published. */
+/** Throws if the user of an import may no longer read one of its sources. */
 export async function checkSources(
   row: ImportRow,
   task: TaskRow,
@@ -101,7 +101,10 @@ function importSourceOf(
   };
 }
 
-/** Returns the content that the file had when the import was created, even if the file has changed since. */
+/**
+ * Returns the content that the file had when the import was created, even if the file has changed since; its current content if it had none
+ * then.
+ */
 async function resolveObjectLocation(
   row: ImportRow,
   objectId: number | null,

@@ -24,7 +24,9 @@ import { checkSources } from './prepare-sources.js';
 import { keepRejected } from './rejected-file.js';
 import { fieldsCreatedIn, fieldPropertiesIn, fieldEditsOf } from './target-fields.js';
 
-/** Commits the segments to the dataset, or stores the report of a dry run. */
+/**
+ * Commits the records of an import, or their deletion, or stores the report of a dry run. Returns `run again` if the result is outdated.
+ */
 export async function publishImport(
   task: TaskRow,
   result: ImportResult,

@@ -51,8 +51,9 @@ export function checkReaderParams(
 const recognizingReaders = readers.filter(({ recognizes }) => recognizes !== undefined);
 
 /**
- * Throws `invalid` for a parameter that neither `reader` nor any of the `others`, which may read the file instead, has. A parameter without
- * effect is an error: it is misspelt, or another reader than expected reads the file.
+ * Throws `invalid` for a parameter other than null that is not common to all readers and that neither `reader` nor any of the `others`,
+ * which may read the file instead, has. A parameter without effect is an error: it is misspelt, or another reader than expected reads the
+ * file.
  */
 function checkKnownParameters(
   reader: Reader,
@@ -74,7 +75,7 @@ function checkKnownParameters(
   }
 }
 
-/** Throws `invalid` for a parameter that no reader has. This is the check of inline records, for which the request chooses no reader. */
+/** Throws `invalid` for a parameter other than null that no reader has. */
 export function checkParameterNames(params: JsonObject | null): void {
   checkKnownParameters(inlineReader, params, readers);
 }
@@ -85,7 +86,7 @@ export function canImport(filename: string): boolean {
   return readers.some(({ extensions }) => extensions.some((one) => name.endsWith(`.${one}`)));
 }
 
-/** The parts of a manifest's entry that select the reader of a file. */
+/** What selects the reader of a file: its names, and its entry in a manifest if it has one. */
 export interface FileHints {
   /** Names of the file, the preferred one first: the name in the manifest, then the file's own name. */
   readonly names: readonly string[];
@@ -94,9 +95,9 @@ export interface FileHints {
 }
 
 /**
- * Returns the name of the reader for a file of a manifest: the first of the file's `reader_params.reader`, the file's `format`, the
- * import's `reader_params.reader`, and the reader for one of the file's names. Also returns whether one of the first three names it.
- * `general` are the parameters of the import.
+ * Returns the name of the reader for a file: the first of the file's `reader_params.reader`, the file's `format`, the import's
+ * `reader_params.reader`, and the reader for one of the file's names. Also returns whether one of the first three names it. `general` are
+ * the parameters of the import.
  */
 export function readerByHints(
   { names, format, readerParams }: FileHints,

@@ -24,20 +24,23 @@ export interface RejectedFile {
   readonly left_out: number;
   readonly bytes: number;
   readonly md5: string;
-  /** The limit that was reached, as a sentence. */
+  /** The limit that was reached, as a sentence; null if no record was left out. */
   readonly budget: string | null;
 }
 
-/** A source with rejected records: a file, or the dataset that a migration reads. */
+/** The rejected records of a source: of a file, or of the dataset that a migration reads. */
 export interface RejectingSource {
   /** The name of the source in messages. */
   readonly name: string;
   readonly rejected: number;
-  /** The rejected records of its chunks, in order, each with the number of lines of the source before the chunk. */
+  /** The rejected records of each chunk that has some, in order, with the number of lines of the source before the chunk. */
   readonly parts: readonly { readonly part: RejectedPart; readonly linesBefore: number }[];
 }
 
-/** Writes the rejected records of all chunks, in the order of the sources, to a file in the scratch folder; null if there are none. */
+/**
+ * Writes the rejected records of all chunks, in the order of the sources and up to `budgets.rejectedFileBytes`, to a file in the scratch
+ * folder. Returns null if no record was rejected.
+ */
 export async function writeRejectedFile(
   sources: readonly RejectingSource[],
   context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>,

@@ -55,7 +55,9 @@ export class SourceFiles {
     return [...this.#received.values()].reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Returns the size of a source that is being downloaded, as announced by its host; null if it is not known. */
+  /**
+   * Returns the size of a source on another host, as announced by the host or, once downloaded, that of the file; null if it is not known.
+   */
   announcedBytes(number: number): number | null {
     return this.#received.get(number)?.total ?? null;
   }

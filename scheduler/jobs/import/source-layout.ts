@@ -57,12 +57,13 @@ export function chunksOf(
  */
 const chunkSizeBytes = { least: 2 << 20, usual: 8 << 20, most: 32 << 20 };
 
-/** Maximum memory of the columns of a chunk, in bytes. */
+/** Maximum memory of the columns of a chunk, in bytes, unless even a chunk of 64 kB needs more. */
 const maxChunkMemoryBytes = 96 << 20;
 
 /**
  * Returns the target size of the chunks of a source, in decoded bytes: a file has at least one chunk for each thread, unless the chunks
- * would be smaller than `chunkSizeBytes.least`, and a huge file does not have too many segments. `memoryPerByte` is `Header.memoryPerByte`.
+ * would be smaller than `chunkSizeBytes.least`, and the chunks of large files grow up to `chunkSizeBytes.most`, so that there are fewer
+ * segments. `memoryPerByte` (`Header.memoryPerByte`) may reduce the size.
  */
 export function targetChunkBytes(
   source: Pick<Source, 'bytes' | 'compression'>,

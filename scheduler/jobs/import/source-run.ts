@@ -69,13 +69,13 @@ export class SourceRun {
   readonly #results: ChunkResult[] = [];
   /**
    * The unified columns of the first `#hintedChunks` chunks, all of which have been read. Later chunks get them as hints, so that a chunk
-   * whose values fit these types needs no second pass.
+   * whose values fit these types needs no second pass. Empty if the reader uses no hints.
    */
   #hints: Columns = [];
   #hintedChunks = 0;
   readonly #rules: EntityDetectionRules | null;
   readonly #samples: ChunkSamples | null;
-  /** The columns of the input, unified over all chunks, that expressions read. */
+  /** The columns of the input, unified over all chunks; empty until expressions are evaluated again. */
   #inputColumns: Columns = [];
   /** For each chunk that was read twice, the findings of the first pass, which include the warnings. */
   readonly #firstPassFindings = new Map<number, Findings>();
@@ -140,8 +140,8 @@ export class SourceRun {
   }
 
   /**
-   * Runs the first pass: opens a source and starts to read all of its chunks. Resolves with the number of chunks when the last one has
-   * started.
+   * Runs the first pass: opens a source and starts to read its chunks up to the end of the records. Resolves with the number of enumerated
+   * chunks when the last one has started.
    */
   static async readSource(
     importContext: ImportRunContext,
@@ -171,7 +171,10 @@ export class SourceRun {
     }
   }
 
-  /** Reads those chunks again in which expressions have seen other values than with `columns`, the columns of the input over all chunks. */
+  /**
+   * Reads those chunks again in which expressions may have seen other values than with `columns`, the columns of the input unified over all
+   * chunks.
+   */
   async reevaluateChunks(
     columns: Columns,
     fieldsRead: InputFields,
@@ -195,7 +198,10 @@ export class SourceRun {
     );
   }
 
-  /** Runs the second pass: reads those chunks again whose column types differ from the final types, or whose records may lack the key. */
+  /**
+   * Runs the second pass: reads those chunks with stored records again whose column types differ from the final types, or whose records may
+   * lack the key.
+   */
   async rewriteChunks(columns: Columns, flow: ChunkFlow): Promise<void> {
     const outdatedChunks = new Set(
       this.#results.flatMap((chunk, index) =>
@@ -264,7 +270,6 @@ export class SourceRun {
     return isDamaged ? 0 : maxRejectedRecords(this.source.validation);
   }
 
-  /** Returns the columns of each chunk. */
   columnsOfChunks(): readonly Columns[] {
     return this.results().map((chunk) => chunk.columns);
   }
@@ -385,7 +390,7 @@ export class SourceRun {
   }
 }
 
-/** Returns the maximum number of records that the sources may reject if they have rejected more; undefined otherwise. */
+/** Returns the maximum number of records that the sources may reject together, if they have rejected more; undefined otherwise. */
 export function exceededRejectionLimit(runs: readonly SourceRun[]): number | undefined {
   const withErrors = runs.filter((run) => run.rejectedRecordCount > 0);
   if (withErrors.length === 0) return undefined;

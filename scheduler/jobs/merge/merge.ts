@@ -49,9 +49,9 @@ interface CompactionInfo {
 
 /**
  * Merges small neighbouring segments of a dataset into one, rewrites a segment with many deleted rows or an earlier format, or sorts the
- * rows of segments whose row ids overlap. The segments are chosen from the log when the task starts, so the task stores only the dataset.
- * The dataset's lock is held only while the log entry is written: imports continue during the merge, and their segments follow the merged
- * one. A change that has found its rows before the merge is not outdated (`Store.rebase`).
+ * rows of segments whose row ids overlap. The segments are chosen from the log when the task starts, not when it is queued. The dataset's
+ * lock is held only while the log entry is written: imports continue during the merge, and their segments follow the merged one. A change
+ * that has found its rows before the merge is not outdated (`Store.rebase`).
  */
 export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   kind: 'merge',

@@ -184,7 +184,7 @@ function dateAt({ values }: Data, i: number): string {
   return dateText(Number((values as BigInt64Array)[i]!)).slice(1, -1);
 }
 
-/** Converts a 32-bit float to the double with the fewest digits, which the API's answers show. */
+/** Converts a 32-bit float to the double with the fewest digits that rounds to it, as answers of the API show it. */
 function shortestDouble(value: number): number {
   return Number.isFinite(value) ? Number(floatText(value)) : value;
 }

@@ -3,7 +3,10 @@ import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Segment, type Snapshot } from '../../../engine/store/store.js';
 
-/** A segment of the source, and which of its rows are in a chunk: all rows, or row numbers in the order of the chunk. */
+/**
+ * A segment of the source, or a file that `gatherOrdered` has written, and which of its rows are in a chunk: all rows, or row numbers in
+ * the order of the chunk.
+ */
 export interface ChunkSegment {
   /** The number of the segment in the snapshot, or among the files that `gatherOrdered` has written. */
   readonly number: number;
@@ -96,7 +99,7 @@ export async function* cutRowsIntoChunks(
   if (lastRows) yield lastRows;
 }
 
-/** The rows of a chunk in an order that differs from that of the segments. */
+/** Collects rows of any segments, in the order in which they are added, into chunks with an `order`. */
 class OrderedChunkBuilder {
   readonly #maxRows: number;
   readonly #at: (segment: number) => Omit<ChunkSegment, 'rows'>;
@@ -120,7 +123,7 @@ class OrderedChunkBuilder {
     return this.#length === this.#order.length ? this.endChunk() : undefined;
   }
 
-  /** Returns a chunk with the rows that were added since the last chunk. */
+  /** Returns a chunk with the rows that were added since the last chunk; undefined if there are none. */
   endChunk(): ChunkRows | undefined {
     if (this.#length === 0) return undefined;
     const segments = [...this.#indexBySegment.keys()].map((number) => ({

@@ -30,7 +30,7 @@ const migrateInThread = 'migrate' as ThreadJob<MigrationChunk, MigratedChunk>;
 /** Numbers of records; the records that were read or made by expressions always equal the sum of those stored and rejected. */
 export interface MigratedCounts {
   readonly read: number;
-  /** The number of records that expressions have added to those that were read. */
+  /** The number of records that expressions have added to those that were read; negative if they removed some. */
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
@@ -66,7 +66,10 @@ export class ChunkWriter {
       params.columns.some(({ to, isCast }) => isCast && to.isDeclared !== true);
   }
 
-  /** The results of the chunks, in the order of the query; those after an error that ends the migration are left out. */
+  /**
+   * The results of the chunks, in the order of the query; those after an error that ends the migration, or after a chunk without a result,
+   * are left out.
+   */
   get completedChunks(): readonly MigratedChunk[] {
     const { raiseOnErrors } = this.#params.validation;
     const gap = this.#results.findIndex((chunk) => chunk === undefined);
@@ -115,7 +118,6 @@ export class ChunkWriter {
     return { name: this.#params.sourceName, rejected: this.countRecords().rejected, parts };
   }
 
-  /** Writes the rows that the query finds. */
   async writeAllChunks(batches: AsyncIterable<RowBatch>): Promise<void> {
     const { snapshot, columns, expressions } = this.#params;
     const heldColumns = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
@@ -136,8 +138,8 @@ export class ChunkWriter {
   }
 
   /**
-   * Returns the chunks from which rows are read. The rows are gathered into files of their own first, unless the row numbers in the source
-   * are needed or no row is read.
+   * Returns the chunks from which rows are read: those of `gatherOrdered`, unless the row numbers in the source are needed or no row is
+   * read.
    */
   #gatherChunks(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
     const { snapshot, columns, expressions, sourceRows } = this.#params;
@@ -261,7 +263,7 @@ export class ChunkWriter {
     if (pass !== 's') this.#rejectedBudget.recordUsedBytes(index, chunk.rejectedPart?.bytes ?? 0);
     // The main thread flushes the file, so that the pool thread can read its next chunk meanwhile.
     if (chunk.segment !== null) await flushSegment(join(scratch, chunk.segment.path));
-    const writtenRows = chunk.segment?.rows ?? chunk.stored; // no segment is written after an error
+    const writtenRows = chunk.segment?.rows ?? chunk.stored; // a dry run or an error may prevent that a segment is written
     if (chunk.read + chunk.made !== chunk.stored + chunk.rejected || chunk.stored !== writtenRows) {
       throw new AppError(
         'internal',
@@ -272,9 +274,9 @@ export class ChunkWriter {
   }
 
   /**
-   * Starts `work` for each item, for two more items at a time than there are threads, so that no thread waits while a chunk is prepared.
-   * Resolves when all work has finished, with false if a chunk has stopped the migration. After a failure no further work is started, and
-   * the first failure is thrown.
+   * Starts `work` for each item, for up to two more items at a time than there are threads, so that no thread waits while a chunk is
+   * prepared. Resolves when all work has finished, with false if a chunk has stopped the migration. After a failure no further work is
+   * started, and the first failure in the order of the items is thrown.
    */
   async #runForEach<T>(
     items: Iterable<T> | AsyncIterable<T>,
@@ -317,7 +319,7 @@ export class ChunkWriter {
   }
 }
 
-/** Returns the key without which records are rejected, if the migration may reject some; null if it is the `_id`, which all have. */
+/** Returns the key without which a migration rejects records; null if it rejects none for lack of a key. */
 function requiredKeyOf(
   { change, validation }: MigrationParams,
   isEnforced: boolean,

@@ -14,12 +14,12 @@ const partitionInThread = 'partition' as ThreadJob<PartitionJobInput, readonly (
 const maxDirectChunks = 4;
 
 /**
- * Number of partitions into which rows are divided in one round. It is large, so that there are few rounds, but small enough that the file
- * of each partition has some thousands of rows.
+ * Maximum number of partitions into which rows are divided in one round. It is large, so that there are few rounds, but small enough that
+ * the file of each partition has some thousands of rows.
  */
 const partitionFanOut = 32;
 
-/** Number of divisions that are prepared together. The order of their rows is in memory, eight bytes for each row. */
+/** Maximum number of divisions that are prepared together. The order of their rows is in memory, eight bytes for each row. */
 const maxDivisionsInMemory = 16;
 
 interface GatherOptions {
@@ -100,7 +100,7 @@ class RowDistributor {
   readonly #file: RowOrderFile;
   readonly #options: GatherOptions;
   readonly #fanOut: number;
-  /** Maximum number of rows that are distributed at a time: as many as a chunk has. */
+  /** Maximum number of rows of a division, as many as the first chunk has, unless it consists of one segment with more. */
   readonly #maxRows: number;
   #fileCount = 0;
 
@@ -118,7 +118,10 @@ class RowDistributor {
     yield* this.#distributePartitions(await this.#divideSource(allChunks, span), allChunks, span);
   }
 
-  /** Yields the chunks of all partitions, one partition after another; each partition but the last has `span` chunks. */
+  /**
+   * Yields the chunks of all partitions, one partition after another; each partition but the last has `span` chunks, the last at most as
+   * many.
+   */
   async *#distributePartitions(
     partitions: readonly (readonly IntermediateSegment[])[],
     { first, end }: IndexRange,
@@ -139,7 +142,7 @@ class RowDistributor {
     }
   }
 
-  /** Runs the first round: divides the rows of the source segments. */
+  /** Divides the rows of the source segments among partitions, in the first round of the distribution. */
   async #divideSource(
     chunks: IndexRange,
     span: number,
@@ -187,7 +190,7 @@ class RowDistributor {
     return partitions;
   }
 
-  /** Runs a later round: divides the rows of a partition's intermediate segments, which are not needed afterwards. */
+  /** Divides the rows of a partition's intermediate segments among smaller partitions, in a later round, and removes these segments. */
   async #dividePieces(
     pieces: readonly IntermediateSegment[],
     chunks: IndexRange,
@@ -289,8 +292,8 @@ function isLastOfPartition(chunk: number, { first, end }: IndexRange, span: numb
 }
 
 /**
- * Divides consecutive items into ranges that have at most `most` rows or one item; `rowCounts` are the numbers of rows of the items. Items
- * without rows are left out.
+ * Divides consecutive items into ranges that have at most `most` rows or one item; `rowCounts` are the numbers of rows of the items. An
+ * item without rows is in a range only if it is between items with rows.
  */
 function divideEvenly(rowCounts: readonly number[], most: number): readonly IndexRange[] {
   const ranges: IndexRange[] = [];

@@ -49,7 +49,7 @@ export interface MigrationChunk extends RejectionSettings {
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
-  /** In the second pass, the columns of the target with the types of all records; otherwise null. */
+  /** In the second pass and for the sample of a dry run, the columns of the target with the types of all records; otherwise null. */
   readonly final: Columns | null;
   /** The column for row numbers in the source, as in `MigrationParams`. */
   readonly sourceRows: Column | null;
@@ -62,25 +62,28 @@ export interface MigrationChunk extends RejectionSettings {
 /** The fields that a migration computes: plain data. */
 export interface MigrationExpressions {
   readonly fields: SourceExpressions;
-  /** The columns of the source that expressions may read. */
+  /** The columns of the source that expressions may read, and that of stored errors if their values may be kept. */
   readonly inputs: Columns;
   /** The columns that the computed fields must have, as far as they are known. */
   readonly columns: Columns;
   /**
-   * Paths of the source that the query does not select: if expressions produce the records, all of them, which are removed from the
-   * results; otherwise the column of stored errors alone, unless it is selected.
+   * Paths of the source that a migration's query does not select: if expressions produce the records, all of them, which are removed from
+   * the results; otherwise the column of stored errors alone, unless it is selected. Empty for a table of computed fields.
    */
   readonly dropped: readonly (readonly string[])[];
 }
 
 /** The result of `migrateChunk`; `read + made` is always `stored + rejected`. */
 export interface MigratedChunk {
-  /** The segment; null if no record was stored, and in a dry run. */
+  /**
+   * The segment; null if no record was stored, if `isDryRun` is true, and if a record has an error but `validation.maxRejected` allows
+   * none.
+   */
   readonly segment: Segment | null;
   /** The columns of the chunk, marked by `Column.seen`. */
   readonly columns: Columns;
   readonly read: number;
-  /** The number of records that expressions have added to those that were read. */
+  /** The number of records that expressions have added to those that were read; negative if they removed some. */
   readonly made: number;
   readonly stored: number;
   readonly rejected: number;
@@ -96,8 +99,8 @@ export interface MigratedChunk {
 }
 
 /**
- * Reads the rows of a chunk column by column, casts the columns that have another type in the target, computes those with expressions, and
- * writes a segment that is not flushed yet.
+ * Reads the rows of a chunk column by column, casts the columns that cannot be read with the type of the target, computes those with
+ * expressions, and writes a segment that is not flushed yet.
  */
 export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
   dropCacheOfOtherScope(job.calls?.scope);
@@ -149,9 +152,9 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
 /** The records of a chunk, converted to the columns of the target. */
 interface ConvertedRecords extends MissingKeys {
   readonly batch: Batch;
-  /** A byte for each record: 1 if it has an error. */
+  /** A byte for each record: 1 if it has an error. Empty if expressions produce the records. */
   readonly failedFlags: Uint8Array;
-  /** Warnings of expressions; absent without any. */
+  /** The findings of expressions; absent if there are none. */
   readonly findings?: Findings;
   release(): void;
 }

@@ -22,7 +22,10 @@ export interface MigrationParams {
   readonly expressions: MigrationExpressions | null;
   /** The columns that the target already stores. */
   readonly stored: Columns;
-  /** The columns whose types the migration must keep: those that the target stores, and those of its declared fields. */
+  /**
+   * The columns whose types the migration must keep: those that the target stores, and those of fields that the catalogue or the request
+   * declares.
+   */
   readonly known: Columns;
   /** The catalogue's declarations of target fields without data. */
   readonly declared: readonly FieldDeclaration[];
@@ -39,8 +42,8 @@ export interface MigrationParams {
   /** Whether the migration changes records of the version that it reads, the newest one, so that a later commit of records outdates it. */
   readonly changesSource: boolean;
   /**
-   * The column in which records get their row number in the source, together with the ids that they have there; null if they become new
-   * records.
+   * The column for the row numbers of the records in the source; with it, the records keep the ids that they have there. Null for a
+   * migration.
    */
   readonly sourceRows: Column | null;
   /** For a dry run: the fields of the target. Null for a migration. */
@@ -49,7 +52,10 @@ export interface MigrationParams {
 
 /** The result of `runMigration`. Nothing of it is visible before it is published. */
 export interface MigrationResult {
-  /** Segments in the order of the query, with paths relative to the scratch folder. */
+  /**
+   * The segments to commit, with paths relative to the scratch folder: in the order of the query, or, if records of the target change,
+   * first those of the records that replace stored ones, then those of records that are added. Empty if records are deleted.
+   */
   readonly segments: readonly Segment[];
   /** All columns of the target after the migration. */
   readonly columns: Columns;
@@ -58,7 +64,10 @@ export interface MigrationResult {
   readonly described: readonly Partial<NewField>[];
   readonly createdFields: readonly NewField[];
   readonly genomeBuilds: readonly GenomeBuild[];
-  /** The genome build if there is only one; otherwise the coordinates of each record name its build. */
+  /**
+   * The genome build if there is only one; null if there is none, or if there are several and the coordinates of each record name its
+   * build.
+   */
   readonly genomeBuild: GenomeBuild | null;
   /** Number of records that the query found. */
   readonly records: number;

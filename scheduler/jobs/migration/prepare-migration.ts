@@ -206,7 +206,7 @@ function withErrorsColumn(inputs: Columns, selected: Columns): Columns {
 
 /**
  * Returns the fields to compute, and the columns of the source that the expressions may read; these include fields that the query does not
- * select.
+ * select. Null if no field is computed.
  */
 export function migrationExpressions(
   row: Parameters<typeof fieldExpressionsOf>[0] & Pick<DatasetMigrationRow, 'sourceId'>,
@@ -309,7 +309,9 @@ function newFieldsFromSource(
     );
 }
 
-/** Returns the fields that the request creates, and those declared fields of the source that the target lacks. */
+/**
+ * Returns the fields that the request creates, and those selected fields of the source, declared or without data, that the target lacks.
+ */
 function fieldsToCreate(
   { targetFields }: DatasetMigrationRow,
   sourceFields: readonly NewField[],

@@ -145,7 +145,7 @@ function metadataOfMigration(
   return { ...metadata, progress: { ...progress, ...(metadata['progress'] as JsonObject) } };
 }
 
-/** Returns the publication of a migration that changes no stored records. */
+/** Returns the publication of a migration that changes nothing; the counts and fields of a commit replace its own. */
 function publicationOf(
   task: TaskRow,
   row: DatasetMigrationRow,

@@ -98,7 +98,9 @@ export function dropRecords(rows: ChunkRows, droppedFlags: Uint8Array): ChunkRow
   };
 }
 
-/** Returns false for a segment whose records a merge has not sorted by row id, if the rows are sorted by it. */
+/**
+ * Whether the rows are in the order of the segment. They are not if they are sorted by row id and no merge has sorted the segment by it.
+ */
 function areRowsAscending({ rows }: ChunkSegment): boolean {
   return rows === 'all' || rows.every((row, i) => i === 0 || rows[i - 1]! < row);
 }

@@ -29,7 +29,7 @@ const recordsPerBlock = 256;
 export interface RejectionSettings {
   readonly columns: readonly MigratedColumn[];
   readonly validation: ValidationParams;
-  /** Whether the chunk is written in the second pass, so that its warnings have been reported already. */
+  /** Whether the chunk is written in the second pass or as the sample of a dry run, so that its warnings have been reported already. */
   readonly isFinal: boolean;
   /** Absolute path of the segment to write, in the task's scratch folder. */
   readonly file: string;
@@ -40,9 +40,9 @@ export interface RejectionSettings {
 }
 
 /**
- * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment. `missing` has the key fields
- * that records lack, as `missingKeyFields` returns them. Each record is JSON with the `_id` and the fields that it has in the source; its
- * line is its number within the chunk, from 1 on.
+ * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment, up to `rejectedBytes`;
+ * returns null if none fits. `missing` has the key fields that records lack, as `missingKeyFields` returns them. Each record is JSON with
+ * the `_id` and those selected fields that it has in the source; its line is its number within the chunk, from 1 on.
  */
 export async function writeRejectedRows(
   rows: ChunkRows,
@@ -83,7 +83,7 @@ export async function writeRejectedRows(
   return writeRejectedPart(out, file);
 }
 
-/** The records of a chunk as JSON, by their line numbers. */
+/** Records of a chunk as JSON, by their line numbers. */
 class RecordJsonByLine implements RecordTexts {
   readonly #rows: ReadonlyMap<number, number>;
   readonly #members: readonly (readonly [string, (row: number) => Value])[];

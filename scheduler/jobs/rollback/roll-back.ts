@@ -15,8 +15,9 @@ import { findReaddingCommits } from './added-again.js';
 /** Which later commits prevent a rollback. */
 export const rollbackModes = ['records', 'strict'] as const;
 /**
- * With `records`, a later commit prevents a rollback if it changed the same records. With `strict`, every later commit prevents it that
- * changed records other than by adding some (contract 16).
+ * With `records`, a later commit prevents a rollback if it changed the same records, or if it wrote records with the `_id`s of records that
+ * would come back. With `strict`, so does every other later commit that changed records other than by adding some and was not rolled back
+ * (contract 16).
  */
 export type RollbackMode = (typeof rollbackModes)[number];
 
@@ -35,8 +36,9 @@ interface BlockingCommit {
   /** The commit; undefined if its entry was deleted. */
   readonly commit: CommitRow | undefined;
   /**
-   * Number of records that both commits changed; `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both
-   * are null if the commit prevents the rollback whichever records it changed.
+   * Number of records that both commits changed, or that the later commit wrote with the `_id`s of records that would come back;
+   * `exampleId` is the `_id` of one of them, null if a merge has left out all of them. Both are null if the commit prevents the rollback
+   * whichever records it changed.
    */
   readonly records: number | null;
   readonly exampleId: string | null;
@@ -55,15 +57,14 @@ interface RollbackContext {
   };
 }
 
-/** A computed rollback, and the commits that prevent it. */
+/** Whether a commit can be rolled back, and how. */
 interface PreparedRollback {
   readonly check: RollbackCheck;
   readonly snapshot: Snapshot;
-  /** The computed rollback; undefined if it was found to be blocked without computing it. */
+  /** The rollback; undefined if it is blocked. */
   readonly rollback?: Rollback;
 }
 
-/** Checks whether a commit can be rolled back. */
 export async function checkRollback(
   context: RollbackContext,
   commit: CommitRow,

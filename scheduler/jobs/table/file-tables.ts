@@ -17,7 +17,6 @@ export interface FileTables {
   drop(objectId: number): Promise<void>;
 }
 
-/** Options of `createFileTables`. */
 interface FileTablesOptions {
   readonly queue: TaskQueue<'table', TableResult>;
   report(message: string): void;

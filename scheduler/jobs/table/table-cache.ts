@@ -31,7 +31,6 @@ interface CreatedTable<T> {
   readonly bytes: number;
 }
 
-/** Options of a `TableCache`. */
 interface TableCacheOptions {
   readonly data: Pick<DataFolder, 'fileTables'>;
   report(message: string): void;
@@ -78,8 +77,8 @@ export class TableCache {
   }
 
   /**
-   * Calls `work` with a table and with whether it was in the cache; returns the result of `work`. The table is not removed before `work`
-   * has ended. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
+   * Calls `work` with a table and with whether it was ready; returns the result of `work`. The table is not removed before `work` has
+   * ended. Concurrent callers wait for the same table; when all of them have aborted, its creation is canceled.
    */
   async withTable<S, T>(
     source: TableSource<S>,

@@ -3,7 +3,6 @@ import { toErrorValue } from '../../../engine/core/errors.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { TaskQueue } from '../job.js';
 
-/** Options of an `UpkeepTrigger`. */
 interface UpkeepTriggerOptions {
   readonly catalog: Catalog;
   readonly store: Store;
@@ -14,7 +13,10 @@ interface UpkeepTriggerOptions {
   readonly quietMs: number;
 }
 
-/** The time in milliseconds for which failed upkeep is not tried again: after the first failure, and at most after repeated failures. */
+/**
+ * The time in milliseconds for which upkeep that failed with the code `damaged` or `internal` is not tried again: after the first failure,
+ * and at most after repeated failures.
+ */
 const firstPauseMs = 30 * 60_000;
 const longestPauseMs = 86_400_000;
 
@@ -46,7 +48,7 @@ export class UpkeepTrigger {
     this.#startTimer(datasetId);
   }
 
-  /** Checks all datasets. Called at start and once an hour, because files of earlier versions become removable with time. */
+  /** Checks all datasets: files of earlier versions become removable with time. */
   async checkAllDatasets(): Promise<void> {
     for (const { id } of await this.#options.catalog.datasets.logVersions())
       this.onDatasetCommitted(id);
@@ -94,7 +96,7 @@ export class UpkeepTrigger {
     }
   }
 
-  /** Runs one kind of upkeep for a dataset until it is no longer due. */
+  /** Runs one kind of upkeep for a dataset if it is due and not paused, and again while it is due if the kind `repeats`. */
   async #repeatUpkeep(upkeepKind: UpkeepKind, datasetId: number): Promise<void> {
     const key = `${upkeepKind.kind} ${datasetId}`;
     const pause = this.#pauseByUpkeep.get(key);
@@ -108,9 +110,10 @@ export class UpkeepTrigger {
     } catch (error) {
       if (this.#isClosing) return;
       const { code, message } = toErrorValue(error);
-      // The dataset or its segments were deleted, or an administrator canceled the task. The upkeep is tried again after the next commit.
+      // The dataset was deleted, its segments have changed, or an administrator canceled the task. The upkeep is tried again at the next
+      // check.
       if (code === 'conflict' || code === 'not-found' || code === 'canceled') return;
-      // Errors with other codes, such as a full disk, may be resolved by the time of the next commit. Repeated failures double the pause.
+      // Errors with other codes, such as a full disk, may be resolved by the time of the next check. Repeated failures double the pause.
       if (code === 'damaged' || code === 'internal') {
         const pauseMs = Math.min(pause ? 2 * pause.pauseMs : firstPauseMs, longestPauseMs);
         this.#pauseByUpkeep.set(key, { pauseMs, until: this.#options.now() + pauseMs });

@@ -51,11 +51,11 @@ interface VerifyParams {
 /** The findings of a verification. */
 interface Verification {
   readonly version: number;
-  /** Number of segments of the version, or 1 for an archive; all of them were read. */
+  /** Number of segments of the version, or 1 for an archive; 0 if the log cannot be read or the archive has differences. */
   readonly files: number;
   readonly records: number;
   readonly bytes: number;
-  /** The segments that only earlier versions have; all of them were read. */
+  /** Number and size of the segments that only earlier versions have. */
   readonly oldVersions: FilesOnDisk;
   readonly differences: readonly Damage[];
 }
@@ -63,7 +63,7 @@ interface Verification {
 /** The findings of an attempt at a verification, and the last move of the files when the attempt began. */
 type VerifyResult = Verification & Pick<VerifyParams, 'lastMove'>;
 
-/** The findings of a verification that could read nothing. */
+/** The counts of a verification that has counted nothing. */
 const nothingRead = {
   files: 0,
   records: 0,
