@@ -1,7 +1,11 @@
-import { defaultFormat, exampleFilename } from '../scheduler/jobs/export/format.js';
-
 /** Returns three curl commands for the bundled ClinVar dataset: a filtered query, a facet and an export. */
-export function exampleRequests(origin: string, token: string, datasetId: number): string {
+export async function exampleRequests(
+  origin: string,
+  token: string,
+  datasetId: number,
+): Promise<string> {
+  // Imported here, because it loads all writers.
+  const { defaultFormat, exampleFilename } = await import('../scheduler/jobs/export/format.js');
   const filters = [
     ['info.CLNSIG', 'Pathogenic'],
     ['info.GENEINFO__prefix', 'BRCA2:'],

@@ -174,7 +174,7 @@ async function importExample(
   if (datasetId === undefined) return;
   await client.patch(`/v2/vaults/${vaultId}`, { metadata: { example: 'imported' } });
   terminal.out('');
-  terminal.out(exampleRequests(client.origin, secret ?? '$TOKEN', datasetId));
+  terminal.out(await exampleRequests(client.origin, secret ?? '$TOKEN', datasetId));
 }
 
 function errorReason(error: unknown): string {

@@ -143,6 +143,13 @@ function deltaStrings(source: ByteSource, count: number): DecodedValues {
 }
 
 /** Returns the dictionary entries with these indices. */
+/** Throws a `RangeError` if one of the first `count` indices is not that of an entry. */
+function checkIndices(indices: Int32Array, count: number, entries: number): void {
+  let largest = 0;
+  for (let i = 0; i < count; i++) largest = Math.max(largest, indices[i]! >>> 0);
+  if (count > 0 && largest >= entries) throw new RangeError('an index is outside the dictionary');
+}
+
 function gatherValues(
   dictionary: DecodedValues,
   indices: Int32Array,
@@ -150,11 +157,13 @@ function gatherValues(
 ): DecodedValues {
   switch (dictionary.kind) {
     case 'int32s': {
+      checkIndices(indices, count, dictionary.int32s.length);
       const int32s = new Int32Array(count);
       for (let i = 0; i < count; i++) int32s[i] = dictionary.int32s[indices[i]!]!;
       return { kind: 'int32s', int32s };
     }
     case 'int64s': {
+      checkIndices(indices, count, dictionary.int32s.length / 2);
       const int32s = new Int32Array(2 * count);
       for (let i = 0; i < count; i++) {
         int32s[2 * i] = dictionary.int32s[2 * indices[i]!]!;

@@ -124,8 +124,7 @@ export function compressFrame(plain: Uint8Array): Uint8Array {
 }
 
 /**
- * Decompresses zstd frames to exactly `plainBytes` bytes in total. Throws an error if that fails: a `RangeError` if they have another
- * length. The result is a view of `output`, which, if given, must have at least one byte more; or of new memory, if the documented function
+ * Decompresses zstd frames to exactly `plainBytes` bytes in total. Throws a `RangeError` if that fails. The result is a view of `output`, which, if given, must have at least one byte more; or of new memory, if the documented function
  * is called.
  */
 export function decompressFrames(
@@ -148,10 +147,13 @@ export function decompressFrames(
 function decompressWithNewContext(frames: readonly Uint8Array[], plainBytes: number): Uint8Array {
   // The buffer is one byte larger than needed, so that zlib does not allocate a second one.
   const chunkSize = Math.max(64, plainBytes + 1);
-  const plain = zstdDecompressSync(Buffer.concat(frames), {
-    maxOutputLength: chunkSize,
-    chunkSize,
-  });
+  const options = { maxOutputLength: chunkSize, chunkSize };
+  let plain: Buffer;
+  try {
+    plain = zstdDecompressSync(Buffer.concat(frames), options);
+  } catch (error) {
+    throw new RangeError('a page cannot be decompressed', { cause: error });
+  }
   if (plain.length !== plainBytes)
     throw new RangeError('a page does not have the uncompressed length that its header gives');
   return plain;

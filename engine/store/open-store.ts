@@ -316,8 +316,9 @@ class FileStore implements Store {
     return this.#exclusively(datasetId, async () => {
       this.#droppedDatasets.add(datasetId);
       if ((await listFolder(this.#folder.deltaLog(datasetId))).length === 0) {
-        // The dataset was never committed, or it has been archived.
-        await removeTree(this.#folder.dataset(datasetId));
+        // The dataset was never committed, or it has been archived. The files of one archived a short time ago are removed later.
+        const folder = this.#folder.dataset(datasetId);
+        if (!fileExists(join(folder, droppedLogName))) await removeTree(folder);
       } else await this.#remove(datasetId);
       await removeFile(this.#folder.archive(datasetId));
     });

@@ -60,7 +60,9 @@ function storedBound(
     return characters.join('');
   }
   const truncatedText = characters.slice(0, maxBoundCharacters).join('');
-  return isUpper ? `${truncatedText}\u{10FFFF}` : truncatedText;
+  if (!isUpper) return truncatedText;
+  // No character is greater than U+10FFFF, so a string that continues with it may have no upper bound of this length.
+  return characters[maxBoundCharacters] === '\u{10FFFF}' ? undefined : `${truncatedText}\u{10FFFF}`;
 }
 
 /**

@@ -74,8 +74,8 @@ test.each([
   expect(localOrigin(host, 3000)).toBe(origin);
 });
 
-test('the three requests are shell commands with valid JSON', () => {
-  const text = exampleRequests('http://127.0.0.1:3000', 't'.repeat(30), 7);
+test('the three requests are shell commands with valid JSON', async () => {
+  const text = await exampleRequests('http://127.0.0.1:3000', 't'.repeat(30), 7);
   const bodies = [...text.matchAll(/-d '([^']+)'/g)].map(([, body]) => JSON.parse(body ?? ''));
   expect(bodies).toHaveLength(3);
   expect(bodies[1]).toEqual({ limit: 0, facets: { 'info.CLNSIG': { limit: 5 } } });

@@ -86,7 +86,7 @@ export function reparseSource(
 /**
  * Returns a pair (a filter or an entity) as JSON; null if it is too long to show, because a shortened condition would be a different one.
  */
-function untruncatedJson(pair: readonly unknown[]): string | null {
+export function untruncatedJson(pair: readonly unknown[]): string | null {
   const text = stringifyJson(pair);
   return truncatedJson(pair) === text ? text : null;
 }

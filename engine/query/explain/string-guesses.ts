@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../core/json.js';
-import { reparseSource, reparseAtom, type RewordedCondition } from './reword.js';
-import { truncatedJson, type ExplainContext } from '../request/condition-tree.js';
+import { reparseSource, reparseAtom, untruncatedJson, type RewordedCondition } from './reword.js';
+import type { ExplainContext } from '../request/condition-tree.js';
 import { freezePredicate, type FieldRef } from '../predicate/predicate.js';
 
 export const partOfValueReason = 'No whole value is equal to this, but parts of values are';
@@ -35,7 +35,7 @@ export function stringGuesses(
   const pattern = (text: string): RewordedCondition => ({
     text: context.rules?.refused.has('regexp')
       ? null
-      : truncatedJson([`${field.name}__regexp`, text]),
+      : untruncatedJson([`${field.name}__regexp`, text]),
     predicate: freezePredicate({ kind: 'regexp', field, pattern: text }),
   });
   switch (action) {

@@ -32,9 +32,9 @@ const jsonStringOrRealPattern = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e
 export function dateText(micros: number): string {
   const seconds = Math.floor(micros / 1e6);
   const microsOfSecond = micros - seconds * 1e6;
-  const text = new Date(seconds * 1000).toISOString().slice(0, 19);
+  const text = new Date(seconds * 1000).toISOString().slice(0, -'.000Z'.length);
   if (microsOfSecond !== 0) return `"${text}.${String(microsOfSecond).padStart(6, '0')}"`;
-  return text.endsWith('T00:00:00') ? `"${text.slice(0, 10)}"` : `"${text}"`;
+  return text.endsWith('T00:00:00') ? `"${text.slice(0, -'T00:00:00'.length)}"` : `"${text}"`;
 }
 
 /** Returns a string as a JSON literal. Control characters have capital hexadecimal digits, as in `\u001F`. */

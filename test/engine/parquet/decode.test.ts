@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { ByteSource } from '../../../engine/parquet/byte-source.js';
 import { readDeltaDoubles, readDeltaInts } from '../../../engine/parquet/decode-delta.js';
+import { readValues } from '../../../engine/parquet/decode-values.js';
+import { encodingId } from '../../../engine/parquet/page-encodings.js';
+import { physicalType } from '../../../engine/parquet/parquet-schema.js';
 import { readConstant, readHybrid, unpackBits } from '../../../engine/parquet/decode-hybrid.js';
 import { HybridCursor } from '../../../engine/parquet/hybrid-cursor.js';
 import { writeDeltas } from '../../../engine/parquet/delta.js';
@@ -192,4 +195,26 @@ describe('differences', () => {
       'a page with 4 values',
     );
   });
+});
+
+describe('values of a dictionary', () => {
+  test.each([
+    ['int32s', physicalType.int32, { kind: 'int32s', int32s: Int32Array.of(7, 8, 9) }],
+    ['int64s', physicalType.int64, { kind: 'int64s', int32s: Int32Array.of(7, 0, 8, 0, 9, 0) }],
+  ] as const)('of %s are its entries, and an index beyond them is an error', (_, physical, dictionary) => {
+    const read = (...indices: readonly number[]) =>
+      readValues(
+        byteSourceOf((sink) => {
+          sink.writeByte(2);
+          writeRleBitPacked(sink, Int32Array.from(indices), 0, indices.length, 2);
+        }),
+        physical,
+        encodingId.rleDictionary,
+        indices.length,
+        dictionary,
+      );
+    const { length } = dictionary.int32s;
+    expect(read(2, 0)).toEqual({ ...dictionary, int32s: length === 3 ? Int32Array.of(9, 7) : Int32Array.of(9, 0, 7, 0) });
+    expect(() => read(0, 3)).toThrow('an index is outside the dictionary');
+  }); // prettier-ignore
 });

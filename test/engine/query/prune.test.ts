@@ -164,6 +164,8 @@ describe('segments are left out', () => {
     expect(unprunedSegments(texts, prefixPredicate('c'))).toEqual([0]);
     expect(unprunedSegments(texts, prefixPredicate('ca'))).toEqual([]);
     expect(unprunedSegments(texts, rangePredicate('string', 'd', null, true))).toEqual([1, 2]);
+    const unbounded = await datasetOfOneColumn('string', [`${'x'.repeat(32)}\u{10FFFF}z`]);
+    expect(unbounded.snapshot.segments[0]!.stats['v']).toEqual({ nulls: 0 });
     const prefixDataset = await datasetOfOneColumn('string', [`ab\u{10FFFF}c`], ['ab']);
     expect(unprunedSegments(prefixDataset, prefixPredicate('ab'))).toEqual([0, 1]);
     expect(unprunedSegments(prefixDataset, prefixPredicate('ab\u{10FFFF}'))).toEqual([0]);

@@ -7,6 +7,7 @@ import {
   writeNumbers,
 } from '../../../../engine/query/results/number-bytes.js';
 import {
+  dateText,
   doubleText,
   floatText,
   quoteJson,
@@ -150,4 +151,15 @@ test('numbers in JSON of the SQL engine are rewritten, texts and whole numbers a
   expect(normalizeJsonNumbers(json)).toBe(
     '{"1.0":[1,0,100000000000000000000,9223372036854775807,"2.0 \\" 3.0",null],"n":0.00001,"d":"2016-05-01"}',
   );
+});
+
+test('dates have all digits of their years', () => {
+  const microsOf = (iso: string): number => Date.parse(iso) * 1000;
+  for (const [iso, text] of [
+    ['2026-01-02T00:00:00Z', '"2026-01-02"'],
+    ['2026-01-02T03:04:05Z', '"2026-01-02T03:04:05"'],
+    ['+010000-01-01T00:00:00Z', '"+010000-01-01"'],
+    ['-000001-01-01T00:00:01Z', '"-000001-01-01T00:00:01"'],
+  ] as const)
+    expect(dateText(microsOf(iso))).toBe(text);
 });
