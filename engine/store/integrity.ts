@@ -49,15 +49,16 @@ export class SegmentIntegrity {
       const verifiedIdentity = this.#verifiedIdentities.get(path);
       if (verifiedIdentity !== undefined && verifiedIdentity === fileIdentity(path)) continue;
       const identity = fileIdentity(path);
-      const isReadLater = verifiedIdentity === undefined && segment.blockChecksums !== undefined;
-      const problem = isReadLater
+      const isVerifiedOnRead =
+        verifiedIdentity === undefined && segment.blockChecksums !== undefined;
+      const problem = isVerifiedOnRead
         ? fileSizeProblem(path, segment)
         : await findSegmentFileProblem(path, segment, bytesRead < maxFirstChecksumBytes);
       if (problem !== undefined) {
         const name = `dataset ${snapshot.datasetId}: segment ${segment.path}`;
         throw new AppError('damaged', `${name} ${problem}; restore the file from a backup`);
       }
-      if (!isReadLater) bytesRead += segment.bytes;
+      if (!isVerifiedOnRead) bytesRead += segment.bytes;
       this.#verifiedIdentities.set(path, identity ?? '');
     }
     this.#checks.set(snapshot, { folderPath, until: now + this.#everyMs, folder });

@@ -96,11 +96,11 @@ export class GrowingDictionary implements Dictionary {
   #bytesWith(length: number): number {
     const count = this.strings.length + 1;
     const end = this.#ends[count - 1]! + length;
-    const texts = this.#textCapacity(end) - this.#bytes.length;
+    const addedTextBytes = this.#textCapacity(end) - this.#bytes.length;
     const ends =
       count + 1 > this.#ends.length ? this.#ends.byteLength + this.#hashes.byteLength : 0;
     const slots = 2 * count > this.#slots.length ? 3 * this.#slots.byteLength : 0;
-    return this.bytes + texts + ends + slots + 2 * length + stringOverheadBytes;
+    return this.bytes + addedTextBytes + ends + slots + 2 * length + stringOverheadBytes;
   }
 
   /** Returns the size of the buffer for `end` bytes of texts. */

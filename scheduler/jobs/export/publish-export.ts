@@ -53,8 +53,8 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
   const settings = annotationSettingsOfRow(row);
   const plan = settings && planAnnotation(settings, row.params, fields);
   const query = commitId === undefined ? (plan?.query ?? row.params) : {};
-  const fullQuery = settings ? computedQuery(settings, query, fields) : undefined;
-  const storedQuery = fullQuery ? withoutConditions(query) : query;
+  const requestedComputedQuery = settings ? computedQuery(settings, query, fields) : undefined;
+  const storedQuery = requestedComputedQuery ? withoutConditions(query) : query;
   const request = parseExportParams(storedQuery, fields, await loadGenesForQuery(storedQuery));
   const projection = project(snapshot.columns, fields, request);
   const titles = fieldTitles(fields);
@@ -80,7 +80,9 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
       plan && writer.writesJsonLines !== true
         ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)
         : null;
-    const search = fullQuery ? await planComputedSearch(fullQuery, task, snapshot, context) : null;
+    const search = requestedComputedQuery
+      ? await planComputedSearch(requestedComputedQuery, task, snapshot, context)
+      : null;
     return { ...commonParams, request, search, annotation, annotated, titles };
   }
   const commit = await catalog.commits.get(Number(commitId));
@@ -98,19 +100,19 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
  * their size is not limited.
  */
 async function planComputedSearch(
-  fullQuery: ComputedQuery,
+  requestedComputedQuery: ComputedQuery,
   task: TaskRow,
   { datasetId, version }: Snapshot,
   context: PublishContext,
 ): Promise<ComputedSearch> {
   const computedLimits = { timeoutMs: exportTimeoutMs, maxBytes: Infinity };
   const attempts: ComputedSearch['attempts'][number][] = [];
-  for (const parts of await querySeparations(fullQuery)) {
-    const { order } = await computedOrderOf(fullQuery, parts, version);
+  for (const parts of await querySeparations(requestedComputedQuery)) {
+    const { order } = await computedOrderOf(requestedComputedQuery, parts, version);
     const params = await prepareComputedTable(task, datasetId, order, context);
     attempts.push({ parts, params: { ...params, ...computedLimits } });
   }
-  return { asked: fullQuery, attempts };
+  return { asked: requestedComputedQuery, attempts };
 }
 
 /** Moves the file to the folder of exports, and links it into a vault if the export has a `target_full_path`. */

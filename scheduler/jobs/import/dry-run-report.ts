@@ -41,7 +41,7 @@ function fieldViews(
   const added = new Map(
     newFieldsOf(columns, fields, described).map((field) => [JSON.stringify(field.path), field]),
   );
-  const withValues = new Set(seen);
+  const pathsWithValues = new Set(seen);
   return fieldsOfColumns(columns).map((column) => {
     const key = JSON.stringify(column.path);
     const field = fieldsByPath.get(key);
@@ -54,7 +54,7 @@ function fieldViews(
       entity_type: properties?.entityType ?? null,
       is_hidden: properties?.isHidden ?? false,
       is_new: field === undefined,
-      has_values: withValues.has(key),
+      has_values: pathsWithValues.has(key),
     };
   });
 }

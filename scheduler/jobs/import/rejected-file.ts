@@ -29,7 +29,7 @@ export interface RejectedFile {
 }
 
 /** The rejected records of a source: of a file, or of the dataset that a migration reads. */
-export interface RejectingSource {
+export interface SourceRejections {
   /** The name of the source in messages. */
   readonly name: string;
   readonly rejected: number;
@@ -42,7 +42,7 @@ export interface RejectingSource {
  * folder. Returns null if no record was rejected.
  */
 export async function writeRejectedFile(
-  sources: readonly RejectingSource[],
+  sources: readonly SourceRejections[],
   context: Pick<RunContext, 'pool' | 'scratch' | 'signal'>,
 ): Promise<RejectedFile | null> {
   const rejectedCount = sources.reduce((sum, source) => sum + source.rejected, 0);
@@ -89,7 +89,7 @@ export function keepsRejected(row: StatusRow | undefined): boolean {
 }
 
 async function writeLines(
-  sources: readonly RejectingSource[],
+  sources: readonly SourceRejections[],
   file: FileWriter,
   gzip: (block: Uint8Array) => Promise<Uint8Array>,
 ): Promise<number> {
@@ -114,7 +114,9 @@ async function writeLines(
   return records;
 }
 
-async function* rejectedFileLines(sources: readonly RejectingSource[]): AsyncGenerator<Uint8Array> {
+async function* rejectedFileLines(
+  sources: readonly SourceRejections[],
+): AsyncGenerator<Uint8Array> {
   for (const { name, parts } of sources) {
     for (const { part, linesBefore } of parts) {
       const bytes = await readFile(part.file, budgets.rejectedFileBytes);

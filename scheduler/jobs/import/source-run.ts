@@ -37,7 +37,7 @@ import {
 } from '../../expressions/columns/input-columns.js';
 import type { ImportSource } from './import-source.js';
 import { numberChunks, type NumberedChunk } from './numbered-chunks.js';
-import type { RejectingSource } from './rejected-file.js';
+import type { SourceRejections } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
 
@@ -306,7 +306,7 @@ export class SourceRun {
   }
 
   /** Returns the rejected records of the chunks. */
-  rejectingSource(): RejectingSource {
+  rejectingSource(): SourceRejections {
     const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );

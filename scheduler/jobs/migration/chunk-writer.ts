@@ -16,7 +16,7 @@ import { ChunkSamples, type SourceSamples } from '../import/entity-samples.js';
 import type { RequiredKey } from '../change/missing-keys.js';
 import { numberChunks, type NumberedChunk } from '../import/numbered-chunks.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
-import type { RejectingSource } from '../import/rejected-file.js';
+import type { SourceRejections } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import type { ThreadJob } from '../thread-pool.js';
 import { cutRowsIntoChunks, countRows, type ChunkRows } from './chunk-rows.js';
@@ -111,7 +111,7 @@ export class ChunkWriter {
   }
 
   /** Returns the rejected records; the line of a record is its number among the records of the query, from 1 on. */
-  rejectingSource(): RejectingSource {
+  rejectingSource(): SourceRejections {
     const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );

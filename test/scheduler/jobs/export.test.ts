@@ -111,7 +111,7 @@ test('an export that gives each element of a list its own column runs its query 
   const datasetId = await importNewDataset(exportedRecords);
   await scheduler.close();
   let statementCount = 0;
-  const countStatements = (sql: SqlEngine): SqlEngine => ({
+  const statementCountingEngine = (sql: SqlEngine): SqlEngine => ({
     language: sql.language,
     run: (...statement) => ((statementCount += 1), sql.run(...statement)),
     stream: (...statement) => ((statementCount += 1), sql.stream(...statement)),
@@ -124,7 +124,7 @@ test('an export that gives each element of a list its own column runs its query 
         ...context,
         withQueryEngine: (work) =>
           context.withQueryEngine((engine) =>
-            work(queryEngine(countStatements(engine.sql.engine))),
+            work(queryEngine(statementCountingEngine(engine.sql.engine))),
           ),
       }),
   };
@@ -156,7 +156,8 @@ test('the progress of an export tells its total at once if the log does', async 
   const progressCollectingJob: typeof exportJob = {
     ...exportJob,
     run: (params, context) => {
-      const progress: typeof context.progress = (values) => totals.push(values.recordsTotal ?? null);
+      const progress: typeof context.progress = (values) =>
+        totals.push(values.recordsTotal ?? null);
       return exportJob.run(params, { ...context, progress });
     },
   };
