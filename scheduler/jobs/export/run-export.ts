@@ -236,10 +236,7 @@ async function* readSavedParts(path: string, segments: SegmentNumbers): AsyncGen
   }
 }
 
-/**
- * Returns the number of records if the Delta log alone finds them; null otherwise. If its statistics show that no record matches, the
- * number is too large: as if all matched.
- */
+/** Returns the number of records if the Delta log alone tells it; null otherwise. */
 function recordTotalFromLog({ snapshot, request, search }: QueryExport): number | null {
   if (search !== null || needsEngine(snapshot, request)) return null;
   // The log finds all records, or none because of its statistics.
