@@ -186,7 +186,7 @@ async function selectInShards(
     ...(after && { after }),
     ...(afterRowId !== undefined && { afterRowId }),
     isUncounted: total !== undefined && !facets,
-    ...(isNearPage && shardPageOf(shards, preparedQuery, selection)),
+    ...(isNearPage && shardPageOf(shards, selection)),
   };
   const boundOf =
     isSorted && selection.ordering.length > 0 ? keyBoundFinder(ordering[0]!) : undefined;
@@ -235,16 +235,14 @@ function cursorPositionOf({ values, segment, row }: TopRow): Position {
   return { keys: [BigInt(values.at(-1) as number)], file: segment + 1, row: BigInt(row) };
 }
 
-/** Describes the page of records that a shard is to return with its answer. */
+/** Describes the page whose records the shards may return with their answers. */
 function shardPageOf(
   shards: Shards,
-  { knownSnapshot: { shardOf }, segments }: PreparedQuery,
   { offset, limit, layout }: Selection,
 ): Pick<ShardQuery, 'page'> {
   if (limit === 0 || layout === undefined) return {};
-  const isOnly = segments.every((segment) => shardOf[segment] === shardOf[segments[0]!]);
   const projection = shards.registerProjection(layout.projection);
-  return { page: { offset, limit, projection, format: layout.format, isOnly } };
+  return { page: { offset, limit, projection, format: layout.format } };
 }
 
 /**
@@ -269,7 +267,7 @@ async function selectRanked(
     conditions: sidePredicates(scores),
     page: { after, offset: 0, limit: offset + limit },
   };
-  const page = shardPageOf(shards, preparedQuery, selection);
+  const page = shardPageOf(shards, selection);
   const query = { predicate, ordering: [], first: 0, facets, relevance, ...page };
   const answers = await askShardsOfSegments(shards, preparedQuery, query, options);
   if (isUnsupported(answers)) return answers;

@@ -29,7 +29,7 @@ export async function prepareQuery(
 export async function askShardsOfSegments(
   shards: Shards,
   { knownSnapshot: { key, shardOf }, segments }: PreparedQuery,
-  query: Omit<ShardQuery, 'snapshot' | 'segments' | 'keyBounds'>,
+  query: Omit<ShardQuery, 'snapshot' | 'segments' | 'firstOtherSegment' | 'keyBounds'>,
   options: RunOptions,
   keyBoundOf?: (segment: number) => KeyBound,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
@@ -38,6 +38,7 @@ export async function askShardsOfSegments(
       ...query,
       snapshot: key,
       segments: Uint32Array.from(list),
+      firstOtherSegment: segments.find((segment) => shardOf[segment] !== shard) ?? Infinity,
       ...(keyBoundOf && { keyBounds: list.map(keyBoundOf) }),
     };
     return [shard, { kind: 'select', query: shardQuery }] as const;

@@ -44,6 +44,8 @@ export interface ShardQuery {
   readonly snapshot: number;
   /** Numbers of segments, ascending. A shard skips segments that are assigned to other shards. */
   readonly segments: Uint32Array;
+  /** The first segment of the query that is assigned to another shard; `Infinity` if there is none. */
+  readonly firstOtherSegment: number;
   readonly predicate: Predicate;
   /** The sort keys; if empty, rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
   readonly ordering: readonly OrderKey[];
@@ -71,11 +73,6 @@ export interface ShardQuery {
 interface ShardPage extends ShardLayout {
   readonly offset: number;
   readonly limit: number;
-  /**
-   * True if only this shard is asked; the answer then has the records of the page. Otherwise, the answer has the records of all its rows if
-   * these are few.
-   */
-  readonly isOnly: boolean;
 }
 
 /** The layout of records (`PageLayout`). */
@@ -123,10 +120,9 @@ export interface ShardAnswer {
   readonly facets: readonly FacetPartial[];
   /** The rows up to the end of the page, in order of relevance; empty for queries without `relevance`. */
   readonly ranked: readonly RankedRow[];
-  /**
-   * The records of the page, or of all rows of the answer (see `ShardPage.isOnly`). Absent if no page is requested, if there are too many
-   * rows, and if the shard no longer knows the projection.
-   */
+  /** The records of the page, if one is requested, all its rows are known to be of this shard, and the shard knows the projection. */
+  readonly page?: PageRecords;
+  /** The records of all rows of the answer, if a page is requested, `page` is absent, the rows are few, and the shard knows the projection. */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }

@@ -41,16 +41,16 @@ export async function readRecordsOfShards<F extends PageFormat>(
 }
 
 /**
- * Returns the records of a page that the shards sent along with their rows; undefined if there are none, if a shard with rows sent no
- * records, or if some of its rows are not on the page.
+ * Returns the records of a page that the shards sent along with their rows; undefined unless a shard sent the page, or each shard with rows
+ * sent their records and all of these are on the page.
  */
 export function recordsOfAnswers(
   answers: readonly ShardAnswer[],
   rows: readonly RowRef[],
   layout: PageLayout | undefined,
 ): PageRecords | undefined {
-  if (answers.length === 1) return answers[0]!.records;
-  if (layout === undefined) return undefined;
+  const page = answers.find((answer) => answer.page !== undefined)?.page;
+  if (page !== undefined || layout === undefined) return page;
   const recordsOfShards: { readonly records: PageRecords; readonly rowRefs: readonly RowRef[] }[] =
     [];
   for (const answer of answers) {

@@ -169,13 +169,13 @@ export class Shard {
       access,
     };
     if (query.page === undefined) return answer;
-    const { offset, limit, isOnly } = query.page;
     const answerRows = rowsOfAnswer(answer);
-    if (!isOnly && (answerRows.length === 0 || answerRows.length > maxRowsWithRecords))
-      return answer;
-    const pageRows = isOnly ? answerRows.slice(offset, offset + limit) : answerRows;
-    const records = this.#records(snapshot, pageRows, query.page);
-    return isUnsupported(records) ? answer : { ...answer, records };
+    const pageRows = rowsOfWholePage(query, answerRows);
+    const isShort = answerRows.length > 0 && answerRows.length <= maxRowsWithRecords;
+    if (pageRows === undefined && !isShort) return answer;
+    const records = this.#records(snapshot, pageRows ?? answerRows, query.page);
+    if (isUnsupported(records)) return answer;
+    return pageRows === undefined ? { ...answer, records } : { ...answer, page: records };
   }
 
   /** Counts, for each predicate, the rows that satisfy it in the segments that the query names for it. */
@@ -352,6 +352,23 @@ const forgottenSnapshot: Unsupported = {
  * not be on the page, because other shards may have earlier rows.
  */
 const maxRowsWithRecords = 16;
+
+/**
+ * Returns the rows of the requested page if they are among these rows of a shard whatever the other shards find: if no other shard is asked,
+ * or if the page is in the order of the segments and ends before the first segment of another shard.
+ */
+function rowsOfWholePage(
+  { page, ordering, relevance, firstOtherSegment }: ShardQuery,
+  rows: readonly RowRef[],
+): readonly RowRef[] | undefined {
+  const { offset, limit } = page!;
+  const lastRow = rows[offset + limit - 1];
+  const isInSegmentOrder = ordering.length === 0 && relevance === undefined;
+  const endsBeforeOthers =
+    isInSegmentOrder && lastRow !== undefined && lastRow[0] < firstOtherSegment;
+  if (firstOtherSegment !== Infinity && !endsBeforeOthers) return undefined;
+  return rows.slice(offset, offset + limit);
+}
 
 /**
  * Appends the first selected rows of a segment that come after the row `after` to `pairs`, as pairs of segment and row, until there are

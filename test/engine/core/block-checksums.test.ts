@@ -53,7 +53,7 @@ describe(`checksums of blocks (seed ${seed})`, () => {
   });
 
   test('every read gives the bytes of the file, and refuses those of an altered block', () => {
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < 25; round++) {
       const file = bytesOf(1 + random.integerBelow(5 * blockBytes));
       const checksums = checksumsOf(file);
       const badByte = random.integerBelow(file.length);

@@ -49,7 +49,7 @@ test('finds nothing of a longer text before, and searches texts and byte sequenc
 test(`finds in any letter case the values that a search of each value finds (STRANDLAKE_SEED=${freshSeed})`, () => {
   const random = new Random(freshSeed + 1);
   let foundCount = 0;
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 150; i++) {
     const letters = random.pick(['abAB', 'abAB@`[{-_ 1', 'abcdefghABCDEFGH_ ', 'abAB é\u212a']);
     const randomWord = (size: number) =>
       random.list(size, () => random.pick([...letters])).join('');

@@ -80,7 +80,7 @@ describe('shards in threads', () => {
     }
   });
 
-  test('send the records of a page along with its rows where one shard alone is asked', async () => {
+  test('send the records of a page along with its rows where one shard is known to have them all', async () => {
     const rowsFrom = (from: number): { depth: number }[] =>
       Array.from({ length: 50 }, (_, i) => ({ depth: from + (i % 10) }));
     const { snapshot, fields } = await threadsFixture.dataset(columns, [
@@ -117,8 +117,20 @@ describe('shards in threads', () => {
     // The two segments of a snapshot belong to different shards.
     const halfRows = Array.from({ length: 500 }, (_, depth) => ({ depth }));
     const splitDataset = await threadsFixture.dataset(columns, [halfRows, halfRows]);
-    const wholeRequest = { ...parseQuery({}, splitDataset.fields), layout };
-    expect(await memory.select(splitDataset.snapshot, wholeRequest, {})).toMatchObject({ total: 1000, records: undefined }); // prettier-ignore
+    const recordsOfPage = async (page: object): Promise<unknown> => {
+      const request = { ...parseQuery(page, splitDataset.fields), layout };
+      const selection = (await memory.select(splitDataset.snapshot, request, {})) as SelectedRows;
+      expect(selection.total).toBe('filters' in page ? 980 : 1000);
+      return selection.records;
+    };
+    const textsFrom = (from: number, to: number): unknown =>
+      halfRows.slice(from, to).map(({ depth }) => expect.stringContaining(`"depth":${depth},`));
+    expect(await recordsOfPage({})).toEqual(textsFrom(0, 100));
+    expect(await recordsOfPage({ offset: 450, limit: 50 })).toEqual(textsFrom(450, 500));
+    expect(await recordsOfPage({ filters: [['depth__gte', 10]], limit: 490 })).toEqual(textsFrom(10, 500)); // prettier-ignore
+    // The rows of both segments, or of an order in which either segment may be the first.
+    expect(await recordsOfPage({ offset: 450, limit: 51 })).toBeUndefined();
+    expect(await recordsOfPage({ ordering: ['-depth'], limit: 20 })).toBeUndefined();
   });
 
   test('stop when the client leaves, and when time is up', async () => {
@@ -162,7 +174,7 @@ test('a text that only later segments have is not found among the narrower numbe
 });
 
 describe('shards that are told of snapshots', () => {
-  const query = { predicate: all, ordering: [], first: 3, facets: null };
+  const query = { predicate: all, ordering: [], first: 3, facets: null, firstOtherSegment: 0 };
   const shardQueryOf = (snapshot: number, segments: readonly number[]): ShardQuery => ({
     ...query,
     snapshot,
