@@ -110,7 +110,7 @@ async function measureExportFormat(
 ): Promise<ResultLine[]> {
   const [ours, theirs, durableTimes]: [number[], number[], number[]] = [[], [], []];
   const target = join(folder, `peer.${format}`);
-  const question = `${format}, ${recordCountText(records)} records of 10 fields`;
+  const measurement = `${format}, ${recordCountText(records)} records of 10 fields`;
   const firstLine = await lineOrFailure(format, async () => {
     for (let run = 0; run < runsPerFormat; run++) {
       ours.push(await runExport(server, { dataset_id: datasetId, format }, records));
@@ -121,12 +121,12 @@ async function measureExportFormat(
       durableTimes.push((performance.now() - from) / 1000);
       rmSync(target);
     }
-    return resultLineOfExport(question, ours, `DuckDB COPY (${copy})`, theirs, limit);
+    return resultLineOfExport(measurement, ours, `DuckDB COPY (${copy})`, theirs, limit);
   });
   if (durableTimes.length < runsPerFormat) return [firstLine];
   return [
     firstLine,
-    resultLineOfExport(question, ours, 'the same, flushed as ours', durableTimes, null),
+    resultLineOfExport(measurement, ours, 'the same, flushed as ours', durableTimes, null),
   ];
 }
 
@@ -176,7 +176,7 @@ async function measureExportMemory(
   const peakOfFew = await measurePeak(fewRecords);
   const peakOfAll = await measurePeak(records);
   return {
-    question: `peak memory, API and worker, ${format} of ${recordCountText(records)} records`,
+    measurement: `peak memory, API and worker, ${format} of ${recordCountText(records)} records`,
     ours: `${peakOfAll.toFixed(0)} MB`,
     peer: `${recordCountText(fewRecords)} records ${peakOfFew.toFixed(0)} MB`,
     ratio: peakOfAll / peakOfFew,
@@ -202,7 +202,7 @@ async function runExport(server: BenchServer, body: object, records: number): Pr
 }
 
 function resultLineOfExport(
-  question: string,
+  measurement: string,
   ours: readonly number[],
   peer: string,
   theirs: readonly number[],
@@ -210,7 +210,7 @@ function resultLineOfExport(
 ): ResultLine {
   const [ourMedian, theirMedian] = [median(ours), median(theirs)];
   return {
-    question,
+    measurement,
     ours: `${ourMedian.toFixed(2)} s`,
     peer: `${peer} ${theirMedian.toFixed(2)} s`,
     ratio: ourMedian / theirMedian,

@@ -44,7 +44,7 @@ export async function measureJoin(server: BenchServer, records: number): Promise
   }
   const [ours, theirs] = [median(secondsBySide.ours), median(secondsBySide.theirs)];
   return {
-    question: `import of ${records.toLocaleString('en-US')} records, each with a value of a dataset of ${joinedRecords.toLocaleString('en-US')}`,
+    measurement: `import of ${records.toLocaleString('en-US')} records, each with a value of a dataset of ${joinedRecords.toLocaleString('en-US')}`,
     ours: `${ours.toFixed(2)} s`,
     peer: `DuckDB ${theirs.toFixed(2)} s`,
     ratio: ours / theirs,

@@ -117,7 +117,7 @@ async function measureImport(
     }
   const [ours, plain] = [median(secondsByKind.computed), median(secondsByKind.plain)];
   return {
-    question: `import of ${records.toLocaleString('en-US')} records with five computed fields`,
+    measurement: `import of ${records.toLocaleString('en-US')} records with five computed fields`,
     ours: `${ours.toFixed(2)} s`,
     peer: `import without them ${plain.toFixed(2)} s`,
     ratio: ours / plain,
@@ -139,7 +139,7 @@ async function measureEvaluation(
   const ourMedian = median(ourTimes);
   const theirSeconds = await measurePythonSeconds(server, file, rows, records);
   return {
-    question: `evaluation of five fields of ${rows.toLocaleString('en-US')} records, one thread`,
+    measurement: `evaluation of five fields of ${rows.toLocaleString('en-US')} records, one thread`,
     ours: `${(1000 * ourMedian).toFixed(0)} ms`,
     peer: `CPython ${(1000 * theirSeconds).toFixed(0)} ms`,
     ratio: ourMedian / theirSeconds,

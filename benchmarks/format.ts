@@ -71,11 +71,11 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
     await importOnce(server, format, largeObjectId, 5 * records);
     const largePeakMb = server.takePeakMb();
     const megabytes = (statSync(file).size / 1e6).toFixed(0);
-    const question = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
+    const measurement = `${format.title}; ${records.toLocaleString('en-US')} records, ${megabytes} MB`;
     return [
-      ...timeLines(question, format, peers, ownTimes, peerTimes),
+      ...timeLines(measurement, format, peers, ownTimes, peerTimes),
       {
-        question: `${format.name}: peak memory, API and worker, five times the records`,
+        measurement: `${format.name}: peak memory, API and worker, five times the records`,
         ours: `${largePeakMb.toFixed(0)} MB`,
         peer: `once ${peakMb.toFixed(0)} MB`,
         ratio: largePeakMb / peakMb,
@@ -88,7 +88,7 @@ async function compareFormat(format: Format, isQuick: boolean): Promise<ResultLi
 }
 
 function timeLines(
-  question: string,
+  measurement: string,
   { peers: allPeers, limit }: Format,
   peers: readonly Peer[],
   ours: readonly TimeTaken[],
@@ -102,7 +102,7 @@ function timeLines(
     ...peers.map((peer, i) => {
       const { seconds } = medians[i]!;
       return {
-        question,
+        measurement,
         ours: timeTakenText(ourMedian),
         peer: `${peer.name} ${timeTakenText(medians[i]!)}`,
         ratio: ourMedian.seconds / seconds,
@@ -110,7 +110,7 @@ function timeLines(
       };
     }),
     ...skipped.map((peer) => ({
-      question,
+      measurement,
       ours: timeTakenText(ourMedian),
       peer: `${peer.name}: not installed, skipped`,
       ratio: null,

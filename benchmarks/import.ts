@@ -63,16 +63,16 @@ async function timeImports(size: BenchmarkSize): Promise<ResultLine[]> {
   const ourMedian = median(ourTimes);
   const medians = theirTimes.map(median);
   const best = Math.min(...medians);
-  const question = `import of ${size.small.toLocaleString('en-US')} records`;
+  const measurement = `import of ${size.small.toLocaleString('en-US')} records`;
   const timeLines: ResultLine[] = peers.map(({ name }, i) => ({
-    question,
+    measurement,
     ours: `${ourMedian.toFixed(2)} s`,
     peer: `${name} ${medians[i]?.toFixed(2)} s`,
     ratio: ourMedian / (medians[i] ?? Number.NaN),
     limit: medians[i] === best ? 1 : null, // the limit applies to the faster program
   }));
   const importAlone = {
-    question,
+    measurement,
     ours: `${ourMedian.toFixed(2)} s`,
     peer: 'skipped',
     ratio: null,
@@ -102,17 +102,22 @@ async function importAtLargeSize(size: BenchmarkSize): Promise<ResultLine[]> {
     const datasetId = await server.createDataset('large');
     const seconds = await server.import(datasetId, objectId, size.large);
     printLine(`Strandlake, ${size.large} records: ${seconds.toFixed(2)} s`);
-    const question = `peak memory, ${size.large.toLocaleString('en-US')} records`;
-    const memory = memoryResultLine(question, server.takePeakMb(), smallImportPeakMb, 1.2);
+    const measurement = `peak memory, ${size.large.toLocaleString('en-US')} records`;
+    const memory = memoryResultLine(measurement, server.takePeakMb(), smallImportPeakMb, 1.2);
     return [memory, ...(await timeQueries(server, datasetId, size.queryRuns))];
   } finally {
     await server.stop();
   }
 }
 
-function memoryResultLine(question: string, mb: number, peerMb: number, limit: number): ResultLine {
+function memoryResultLine(
+  measurement: string,
+  mb: number,
+  peerMb: number,
+  limit: number,
+): ResultLine {
   const peer = `${peerMb.toFixed(0)} MB`;
-  return { question, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / peerMb, limit };
+  return { measurement, ours: `${mb.toFixed(0)} MB`, peer, ratio: mb / peerMb, limit };
 }
 
 function printLine(text: string): void {

@@ -74,7 +74,7 @@ async function measureCommitTime(
   const wholeReplayMs = await timeWork(() => replayLog(folder, datasetId, Infinity, emptyState));
   const shortReplayMs = await timeWork(() => replayLog(folder, datasetId));
   return {
-    question: `${commits.toLocaleString('en')} ${what}`,
+    measurement: `${commits.toLocaleString('en')} ${what}`,
     ours: `${shortReplayMs.toFixed(1)} ms`,
     peer: `the whole log ${wholeReplayMs.toFixed(0)} ms`,
     ratio: shortReplayMs / wholeReplayMs,

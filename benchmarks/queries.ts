@@ -101,7 +101,7 @@ export async function timeQueries(
     if (totals[0] !== totals[1]) throw new Error(`${name}: ${totals[0]} is not ${totals[1]}`);
     const [a, b] = [median(ours), median(theirs)];
     lines.push({
-      question: name,
+      measurement: name,
       ours: millisecondsText(a),
       peer: `DuckDB ${millisecondsText(b)}`,
       ratio: a / b,

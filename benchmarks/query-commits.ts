@@ -97,7 +97,7 @@ async function compareAnswers(
       throw new Error(`${name}: ${seenAnswers[0]} is not ${seenAnswers[1]}`);
     const [oneCommitMs, manyCommitsMs] = [median(runTimes[0]), median(runTimes[1])];
     rows.push({
-      question: `${name}, ${commits.toLocaleString('en-US')} commits`,
+      measurement: `${name}, ${commits.toLocaleString('en-US')} commits`,
       ours: `${manyCommitsMs.toFixed(1)} ms`,
       peer: `one commit ${oneCommitMs.toFixed(1)} ms`,
       ratio: manyCommitsMs / oneCommitMs,

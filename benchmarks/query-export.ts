@@ -34,7 +34,7 @@ export async function measureExport(dataset: QueryDataset): Promise<ResultLine> 
   }
   const [ourMedian, theirMedian] = [median(ourTimes), median(theirTimes)];
   return {
-    question: 'CSV export of all records',
+    measurement: 'CSV export of all records',
     ours: `${ourMedian.toFixed(2)} s`,
     peer: `DuckDB ${theirMedian.toFixed(2)} s`,
     ratio: ourMedian / theirMedian,

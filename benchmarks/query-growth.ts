@@ -52,10 +52,16 @@ export async function measureAtSize(dataset: QueryDataset): Promise<SizeResult> 
  */
 export function growthLines(large: SizeResult, small: SizeResult): readonly ResultLine[] {
   const lines: ResultLine[] = [];
-  const add = (question: string, ours: number, peer: number, unit: string, limit: number): void => {
+  const add = (
+    measurement: string,
+    ours: number,
+    peer: number,
+    unit: string,
+    limit: number,
+  ): void => {
     const valueText = (value: number): string => `${value.toFixed(unit === 'MB' ? 0 : 2)} ${unit}`;
     lines.push({
-      question,
+      measurement,
       ours: valueText(ours),
       peer: valueText(peer),
       ratio: ours / peer,

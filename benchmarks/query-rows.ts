@@ -18,7 +18,7 @@ export async function measureQueryTable(
 ): Promise<QueryTable> {
   const lines = [
     `**${title}**\n`,
-    '| Question | Strandlake ms | DuckDB ms | chdb ms | Ratio to the better | Limit | |',
+    '| Measurement | Strandlake ms | DuckDB ms | chdb ms | Ratio to the better | Limit | |',
     '|---|---|---|---|---|---|---|',
   ];
   const timesByQuery = new Map<string, number>();

@@ -118,7 +118,7 @@ async function measureMemoryGrowth(servedDataset: ServedDataset, minutes: number
   const [least, most] = [Math.min(...secondHalf), Math.max(...secondHalf)];
   const growthText = `${growthPerMinute >= 0 ? '+' : ''}${growthPerMinute.toFixed(1)} MB per minute`;
   return (
-    `Memory of the API process over ${minutes} minutes of all questions of the table at 8 connections ` +
+    `Memory of the API process over ${minutes} minutes of all queries of the table at 8 connections ` +
     `(${times.length} answers, ${errors} errors, a sample every ${intervalSeconds} s): in the second half between ` +
     `${least.toFixed(0)} and ${most.toFixed(0)} MB, ${(most / least).toFixed(2)} times; trend ${growthText}.`
   );

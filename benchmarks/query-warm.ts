@@ -146,7 +146,7 @@ async function measureWordSearches(
         await strandlake.ask(oneField),
       );
       return {
-        question: name,
+        measurement: name,
         ours: `${anywhereMs.toFixed(1)} ms`,
         peer: `in one field ${oneFieldMs!.toFixed(1)} ms`,
         ratio: anywhereMs / oneFieldMs!,
@@ -176,6 +176,6 @@ function memoryRows(engines: readonly OpenedEngine[], records: number): readonly
   const verdict = `${ratio.toFixed(2)} | ${limit} ${name} | ${ratio <= limit ? 'kept' : 'missed'}`;
   return [
     `| peak memory of the process, MB | ${valuesText(peakMb)} | ${verdict} |`,
-    `| memory after all questions, MB | ${valuesText(currentMb)} | - | - | |`,
+    `| memory after all queries, MB | ${valuesText(currentMb)} | - | - | |`,
   ];
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** A row of a result table. `limit` is the highest allowed ratio, or null if the row has none. */
 export interface ResultLine {
-  readonly question: string;
+  readonly measurement: string;
   readonly ours: string;
   readonly peer: string;
   readonly ratio: number | null;
@@ -18,26 +18,29 @@ export function median(values: readonly number[]): number {
 
 /** Formats rows as a Markdown table. */
 export function markdownTable(lines: readonly ResultLine[]): string {
-  const rows = lines.map(({ question, ours, peer, ratio, limit }) => {
+  const rows = lines.map(({ measurement, ours, peer, ratio, limit }) => {
     const ratioText = ratio === null ? '-' : ratio.toFixed(2);
     const keptText = ratio === null || limit === null ? '' : ratio <= limit ? 'kept' : 'missed';
-    return `| ${question} | ${ours} | ${peer} | ${ratioText} | ${limit ?? '-'} | ${keptText} |`;
+    return `| ${measurement} | ${ours} | ${peer} | ${ratioText} | ${limit ?? '-'} | ${keptText} |`;
   });
-  const head = ['| Question | Strandlake | Peer | Ratio | Limit | |', '|---|---|---|---|---|---|'];
+  const head = [
+    '| Measurement | Strandlake | Peer | Ratio | Limit | |',
+    '|---|---|---|---|---|---|',
+  ];
   return [...head, ...rows].join('\n');
 }
 
 /** Measures a row of a result table. If that fails, the row is reported as failed and the run continues. */
 export async function lineOrFailure(
-  question: string,
+  measurement: string,
   measure: () => Promise<ResultLine>,
 ): Promise<ResultLine> {
   try {
     return await measure();
   } catch (error) {
     process.exitCode = 1;
-    process.stderr.write(`${question}: ${String(error)}\n`);
-    return { question, ours: 'failed', peer: '-', ratio: null, limit: null };
+    process.stderr.write(`${measurement}: ${String(error)}\n`);
+    return { measurement, ours: 'failed', peer: '-', ratio: null, limit: null };
   }
 }
 

@@ -80,16 +80,18 @@ function flushWrites(): void {
 }
 
 export function resultLineOfChange(
-  question: string,
+  measurement: string,
   ours: readonly number[],
   peer: string,
   theirs: readonly number[],
   limit: number | null,
 ): ResultLine {
   const [ourMedian, theirMedian] = [median(ours), median(theirs)];
-  process.stderr.write(`${question}: ${timeText(ourMedian)}, ${peer} ${timeText(theirMedian)}\n`);
+  process.stderr.write(
+    `${measurement}: ${timeText(ourMedian)}, ${peer} ${timeText(theirMedian)}\n`,
+  );
   return {
-    question,
+    measurement,
     ours: timeText(ourMedian),
     peer: `${peer} ${timeText(theirMedian)}`,
     ratio: ourMedian / theirMedian,
@@ -101,9 +103,9 @@ export function resultLineOfChange(
 export function resultLineOfChangeAfterWarmup(
   ...line: Parameters<typeof resultLineOfChange>
 ): ResultLine {
-  const [question, ours, peer, theirs, limit] = line;
+  const [measurement, ours, peer, theirs, limit] = line;
   return resultLineOfChange(
-    question,
+    measurement,
     ours.slice(warmupRuns),
     peer,
     theirs.slice(warmupRuns),

@@ -62,8 +62,8 @@ async function deleteLine(setup: VersionsSetup): Promise<ResultLine> {
     await duckdb.run('INSERT INTO k FROM gone');
     await rollBackLastCommit(setup);
   }
-  const question = `delete of ${fewRecords.toLocaleString('en-US')} records by variant`;
-  return resultLineOfChangeAfterWarmup(question, ours, 'DuckDB DELETE', theirs, 0.5);
+  const measurement = `delete of ${fewRecords.toLocaleString('en-US')} records by variant`;
+  return resultLineOfChangeAfterWarmup(measurement, ours, 'DuckDB DELETE', theirs, 0.5);
 }
 
 /** Writes a file of random records, with the given columns, in random order, as JSON lines. */

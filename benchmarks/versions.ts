@@ -223,10 +223,10 @@ async function memoryLines(setup: VersionsSetup): Promise<readonly ResultLine[]>
     await changeRecords(setup, objectId, recordsLeft, mode, key === '_id' ? undefined : [key]);
     const peakMb = server.takePeakMb();
     await server.call('POST', `/v2/dataset_commits/${await fetchLastCommitId(server, datasetId)}/rollback`); // prettier-ignore
-    const question = `peak memory, API and worker, ${mode} of ${largeSetup.fewRecords.toLocaleString('en-US')} records by ${key}`;
-    process.stderr.write(`${question}: ${peakMb.toFixed(0)} MB\n`);
+    const measurement = `peak memory, API and worker, ${mode} of ${largeSetup.fewRecords.toLocaleString('en-US')} records by ${key}`;
+    process.stderr.write(`${measurement}: ${peakMb.toFixed(0)} MB\n`);
     lines.push({
-      question,
+      measurement,
       ours: `${peakMb.toFixed(0)} MB`,
       peer: `their settings together ${memorySettingsMb} MB`,
       ratio: peakMb / memorySettingsMb,

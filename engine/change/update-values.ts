@@ -23,7 +23,7 @@ export interface ClearedField {
   readonly mark: number | null;
 }
 
-/** A cleared field, with the new records in which it is cleared as the set bits of a bitmap; null for all of them. */
+/** A cleared field, with a bitmap of the given records in which it is cleared; null if it is cleared in all of them. */
 interface ClearedRows {
   readonly path: readonly string[];
   readonly bits: Uint8Array | null;

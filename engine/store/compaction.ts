@@ -20,7 +20,7 @@ const maxMergedBytes = 16 << 20;
 const maxMergedValues = 4_000_000;
 /** Maximum number of segments to merge at a time: more would occupy a thread for seconds, for which an import may be waiting. */
 const maxMergeSources = 256;
-/** Only segments of a smaller weight than this are merged. */
+/** Neighbours are merged for their size only if each weighs less than this. */
 const maxSmallWeight = 0.5;
 /** If at least this share of a segment's rows is deleted, and rollbacks need none of these rows, the segment is rewritten without them. */
 const minDeletedShare = 0.2;

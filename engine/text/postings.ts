@@ -31,7 +31,7 @@ export interface TextTable {
   readonly begins: Uint32Array | undefined;
 }
 
-/** Number of postings in a block; `BlockMaxBounds` has score limits for each block. */
+/** Number of postings in a block, of which the last of a list may have fewer; `BlockMaxBounds` has score limits for each block. */
 export const postingsPerBlock = 128;
 
 /**

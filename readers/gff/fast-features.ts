@@ -55,7 +55,7 @@ export class FastFeatureParser {
   #decodedLineOffset = -1;
   /** Whether a run ends before a comment, so that its features are on successive lines. */
   #endsAtComment = false;
-  /** Whether the window ends within a line. */
+  /** Whether the last run ended because the line after it does not end in this window. */
   #endsWithinLine = false;
 
   private constructor(text: Uint8Array, options: FastFeatureOptions, builders: FeatureBuilders) {

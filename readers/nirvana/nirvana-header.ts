@@ -31,21 +31,23 @@ export async function readNirvanaHeader(source: HeaderSource): Promise<NirvanaHe
     throw headerError(
       'the first line must hold the header and begin the positions, as Nirvana writes it: this file is pretty-printed or was written by another tool',
     );
-  const positionsStart = /"positions"\s*:\s*\[/g;
-  for (let match = positionsStart.exec(line); match !== null; match = positionsStart.exec(line)) {
-    const header = headerBeforePositions(line.slice(0, positionsStart.lastIndex));
+  // One character for each byte, so that indices are offsets.
+  const byteText = Buffer.from(bytes.buffer, bytes.byteOffset, end).toString('latin1');
+  const positionsStart = /"positions"\s*:\s*\[[ \t]*/g;
+  while (positionsStart.test(byteText)) {
+    const bodyOffset = positionsStart.lastIndex;
+    const header = headerBeforePositions(decoder.decode(bytes.subarray(0, bodyOffset)));
     if (header === undefined) continue; // the match is inside a string of the header
     if (header === null)
       throw headerError(
         'there is no header object before the positions: Nirvana writes "header" first',
       );
-    const restOfLine = line.slice(positionsStart.lastIndex).trimStart();
-    if (restOfLine === '')
+    const next = byteText[bodyOffset];
+    if (next === undefined)
       return { header, isEmpty: false, bodyOffset: nextLineStart(bytes, end), bodyLine: 1 };
-    if (!restOfLine.startsWith(']'))
+    if (next !== ']')
       throw headerError('the positions must stand on lines of their own, as Nirvana writes them');
-    const skippedBytes = encoder.encode(line.slice(0, line.lastIndexOf(restOfLine))).length;
-    return { header, isEmpty: false, bodyOffset: skippedBytes, bodyLine: 0 };
+    return { header, isEmpty: false, bodyOffset, bodyLine: 0 };
   }
   throw headerError(
     'this is no Nirvana JSON: expected {"header":{…},"positions":[ on the first line; if it holds one record per line, set reader_params.reader to "json"',
@@ -83,5 +85,4 @@ async function readFirstLine(
   }
 }
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();

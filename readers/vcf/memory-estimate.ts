@@ -46,7 +46,7 @@ export async function estimateMemoryPerByte(
   return 1 + (recordCount * recordBytes + (recordCount - 1) * sharedBytes) / lineBytes;
 }
 
-/** Returns the number of bytes that a record without values takes in the columns: offsets, numbers, and one validity bit each. */
+/** Returns an upper estimate of the bytes that a record takes in the columns without the bytes of its texts, with one element in each list of objects. */
 function columnBytesPerRow(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {
     if (children) return sum + (isList ? 4 : 0) + columnBytesPerRow(children);

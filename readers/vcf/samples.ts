@@ -31,10 +31,7 @@ interface SampleOptions {
   readonly widenedNames: Set<string>;
 }
 
-/**
- * The parser stops using the fast path when the number of lines that needed the general path exceeds the number of other lines by this
- * value, counted from any line on.
- */
+/** The parser stops using the fast path when the lines that needed the general path, counted from any line on, are this many more than the other lines. */
 const maxGeneralLines = 16;
 
 /** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */
@@ -56,8 +53,11 @@ export class SampleParser implements ValueReport {
   #formatKeys: readonly KeyBuilder[] = [];
   #fastKeys: readonly FastFormatKey[] = [];
   readonly #packedNames: PackedStrings;
-  /** A count that a line that needs the general path increases by one, and any other line decreases by one, down to 0. */
-  #generalLines = 0;
+  /**
+   * By how much the lines that needed the general path exceed the other lines, at least 0. From `maxGeneralLines` on, all lines take the
+   * general path, and the number no longer changes.
+   */
+  #excessGeneralLines = 0;
   #lineNumber = 0;
 
   constructor(options: SampleOptions) {
@@ -107,12 +107,12 @@ export class SampleParser implements ValueReport {
     this.#lineNumber = line.numberInChunk;
     this.#list.padTo(row);
     if (!this.#readFormat(bytes, infoTo + 1, formatTo)) return false;
-    if (this.#generalLines < maxGeneralLines) {
+    if (this.#excessGeneralLines < maxGeneralLines) {
       if (this.#readFast(bytes, formatTo + 1, lineTo)) {
-        if (this.#generalLines > 0) this.#generalLines--;
+        if (this.#excessGeneralLines > 0) this.#excessGeneralLines--;
         return true;
       }
-      this.#generalLines++;
+      this.#excessGeneralLines++;
     }
     const struct = this.#struct;
     const format = this.#formatKeys;

@@ -71,7 +71,7 @@ export function isXmlCharacter(code: number): boolean {
 export function findText(bytes: Uint8Array, text: string, at: number): number {
   const lastIndex = text.length - 1;
   const lastCode = text.charCodeAt(lastIndex);
-  // Texts between markup are short, so a loop is faster than a native search.
+  // Comments, processing instructions and CDATA sections are mostly short, so a loop to their end is faster than a native search.
   for (let i = at + lastIndex; i < bytes.length; i++)
     if (bytes[i] === lastCode && hasTextAt(bytes, text, i - lastIndex)) return i - lastIndex;
   return -1;

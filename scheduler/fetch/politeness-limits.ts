@@ -37,8 +37,14 @@ export class PolitenessLimits {
     if (limiter === undefined) {
       this.#rateLimiters.set(accountId, (limiter = new SlidingWindowLimiter(this.#perMinute)));
     }
-    const ms = limiter.reserveStart(performance.now());
-    if (ms > 0) await pause(ms, undefined, { signal });
+    const now = performance.now();
+    const start = limiter.reserveStart(now);
+    try {
+      if (start > now) await pause(start - now, undefined, { signal });
+    } catch (error) {
+      limiter.cancelStart(start);
+      throw error;
+    }
     for (const [id, one] of this.#rateLimiters) {
       if (one.isIdle(performance.now())) this.#rateLimiters.delete(id);
     }
@@ -69,13 +75,19 @@ export class SlidingWindowLimiter {
     this.#most = most;
   }
 
-  /** Reserves the next possible start time; returns the milliseconds to wait for it. `now` is a time in milliseconds. */
+  /** Reserves the next possible start time and returns it. `now` is a time in milliseconds. */
   reserveStart(now: number): number {
     this.#times = this.#times.filter((time) => time > now - minuteMs);
     const startBeforeWindow = this.#times.at(-this.#most);
     const at = startBeforeWindow === undefined ? now : Math.max(now, startBeforeWindow + minuteMs);
     this.#times.push(at);
-    return at - now;
+    return at;
+  }
+
+  /** Cancels a reservation, so that later requests do not wait behind it. */
+  cancelStart(at: number): void {
+    const index = this.#times.lastIndexOf(at);
+    if (index >= 0) this.#times.splice(index, 1);
   }
 
   /** Whether no request has started in the last minute and none is waiting, so that the limiter can be dropped. */

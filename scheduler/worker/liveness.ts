@@ -17,14 +17,14 @@ interface LivenessTimeouts {
 }
 
 /** A worker without a heartbeat for this many timeouts is stuck, however busy the machine is. */
-const maxMissedHeartbeats = 12;
+const maxTimeoutsWithoutHeartbeat = 12;
 /** Linux counts processor time in hundredths of a second. */
 const clockTickMs = 10;
 
 /**
  * Whether a worker without a recent heartbeat is stuck, rather than delayed by a busy machine. After the timeout, it is stuck if its main
  * thread is stopped, sleeps, or has used enough processor time to send a heartbeat; otherwise, because the thread waits for a processor or
- * a disk, only after `maxMissedHeartbeats` timeouts. `before` is the state of the thread at about the last heartbeat. If the system does
+ * a disk, only after `maxTimeoutsWithoutHeartbeat` timeouts. `before` is the state of the thread at about the last heartbeat. If the system does
  * not tell the current state (`now` is undefined), the timeout is four times as long.
  */
 export function isWorkerStuck(
@@ -37,7 +37,7 @@ export function isWorkerStuck(
   if (sinceHeartbeatMs <= heartbeatTimeoutMs) return false;
   if (now !== undefined && 'Tt'.includes(now.state)) return true;
   const limitMs = isStarting ? Math.max(startTimeoutMs, heartbeatTimeoutMs) : heartbeatTimeoutMs;
-  if (sinceHeartbeatMs > limitMs * maxMissedHeartbeats) return true;
+  if (sinceHeartbeatMs > limitMs * maxTimeoutsWithoutHeartbeat) return true;
   if (sinceHeartbeatMs <= limitMs) return false;
   if (now === undefined) return sinceHeartbeatMs > limitMs * 4;
   if (now.cpuMs - (before?.cpuMs ?? 0) >= limitMs / 2) return true;

@@ -48,6 +48,6 @@ test('block gzip is gzip, block by block', () => {
 test('a median is a value that was measured, and a missed limit is shown as one', () => {
   expect(median([3, 1, 2])).toBe(2);
   expect(median([4, 1, 2, 3])).toBe(2);
-  const line = { question: 'q', ours: '2 s', peer: '1 s', ratio: 2, limit: 1 };
+  const line = { measurement: 'q', ours: '2 s', peer: '1 s', ratio: 2, limit: 1 };
   expect(markdownTable([line])).toContain('| q | 2 s | 1 s | 2.00 | 1 | missed |');
 });

@@ -128,8 +128,8 @@ class RandomHistory {
 
   async appendRandomRecords(): Promise<void> {
     const newRecords = Array.from({ length: 1 + this.#below(30) }, () => this.#newValues());
-    const number = await this.#commit({ records: newRecords }, 'append');
-    if (number !== undefined) await this.#addToModel(newRecords, number);
+    const commitNumber = await this.#commit({ records: newRecords }, 'append');
+    if (commitNumber !== undefined) await this.#addToModel(newRecords, commitNumber);
   }
 
   #newValues(): RecordValues {
@@ -190,14 +190,17 @@ class RandomHistory {
     const rotation = this.#below(changes.length + 1);
     records.unshift(...records.splice(0, changes.length).map((_, i, all) => all[(i + rotation) % all.length]!)); // prettier-ignore
     if (records.length === 0) return;
-    const number = await this.#commit({ records, ...(isByFields && { id_fields: ['n'] }) }, mode);
-    if (number === undefined) return;
+    const commitNumber = await this.#commit(
+      { records, ...(isByFields && { id_fields: ['n'] }) },
+      mode,
+    );
+    if (commitNumber === undefined) return;
     for (const { old, after } of changes) {
-      old.deletedBy = number;
-      this.#model.addRecord(after, old.id, number, old.place);
+      old.deletedBy = commitNumber;
+      this.#model.addRecord(after, old.id, commitNumber, old.place);
     }
-    for (const { id, values } of insertedRecords) this.#model.addRecord(values, id, number);
-    if (takesNew) await this.#addToModel(addedValues, number);
+    for (const { id, values } of insertedRecords) this.#model.addRecord(values, id, commitNumber);
+    if (takesNew) await this.#addToModel(addedValues, commitNumber);
   }
 
   /** Overwrites or updates random records with their own values but those of `info`, by a migration of the dataset to itself. */
@@ -210,13 +213,13 @@ class RandomHistory {
     const numbers = [...chosenRecords.map(({ n }) => n), this.#nextNumber++];
     const source_params = { filters: [['n__in', numbers]], exclude_fields: ['info'] };
     const id_fields = this.#next() < 0.3 ? ['n'] : undefined;
-    const number = await this.#migrate(datasetId, { source_params, id_fields }, mode);
-    if (number === undefined) return;
+    const commitNumber = await this.#migrate(datasetId, { source_params, id_fields }, mode);
+    if (commitNumber === undefined) return;
     eventCounts.inPlace++;
     for (const old of chosenRecords) {
-      old.deletedBy = number;
+      old.deletedBy = commitNumber;
       const info = mode === 'overwrite' ? {} : old.info;
-      this.#model.addRecord({ ...old, info }, old.id, number, old.place);
+      this.#model.addRecord({ ...old, info }, old.id, commitNumber, old.place);
     }
   }
 
@@ -226,21 +229,21 @@ class RandomHistory {
     const liveRecords = this.#model.recordsAlive;
     const chosenRecords = liveRecords.filter(() => this.#next() < share);
     const keyDraw = this.#next();
-    let number: number | undefined;
+    let commitNumber: number | undefined;
     if (keyDraw < 0.3 && this.#model.records.length > 0) {
       const records = [...chosenRecords, { n: this.#nextNumber++ }].map(({ n }) => ({ n }));
-      number = await this.#commit({ records, id_fields: ['n'] }, 'delete');
+      commitNumber = await this.#commit({ records, id_fields: ['n'] }, 'delete');
     } else if (keyDraw < 0.5 && this.#model.records.length > 0) {
       const numbers = chosenRecords.map(({ n }) => n);
       const source_params = { filters: [['n__in', [...numbers, this.#nextNumber++]]] };
-      number = await this.#migrate(this.#options.datasetId, { source_params }, 'delete');
+      commitNumber = await this.#migrate(this.#options.datasetId, { source_params }, 'delete');
     } else {
       const ids = [...chosenRecords.map(({ id }) => id), ...this.#goneIds(liveRecords).slice(0, 2), 'nobody']; // prettier-ignore
       const records = [...new Set(ids)].map((_id) => ({ _id, n: 'x' }));
-      number = await this.#commit({ records }, 'delete');
+      commitNumber = await this.#commit({ records }, 'delete');
     }
-    if (number === undefined) return;
-    for (const one of chosenRecords) one.deletedBy = number;
+    if (commitNumber === undefined) return;
+    for (const one of chosenRecords) one.deletedBy = commitNumber;
   }
 
   async rollBackRandomCommit(): Promise<void> {

@@ -33,10 +33,10 @@ function granularityLevel(granularity: AnswerGranularity): number {
  * one dataset after the other.
  */
 export async function answerVariants(
-  question: BeaconQueryContext,
-  datasets: readonly BeaconDataset[] = question.beacon.datasets,
+  queryContext: BeaconQueryContext,
+  datasets: readonly BeaconDataset[] = queryContext.beacon.datasets,
 ): Promise<object> {
-  const { context, request, signal, beacon } = question;
+  const { context, request, signal, beacon } = queryContext;
   const warnings: string[] = [];
   const askedDatasets = request.isTest ? [] : datasetsByIds(datasets, request.datasetIds, warnings);
   const answers = await queryDatasets(context, askedDatasets, request, signal);
@@ -52,7 +52,7 @@ export async function answerVariants(
   if (granularity !== 'boolean')
     for (const { dataset } of matches.filter((one) => !countableMatches.includes(one)))
       warnings.push(datasetMessage(dataset, 'The dataset tells only whether it has matches; they are not counted.')); // prettier-ignore
-  const meta = responseMeta(question.origin, beacon.account.domain, request, granularity, 'genomicVariant'); // prettier-ignore
+  const meta = responseMeta(queryContext.origin, beacon.account.domain, request, granularity, 'genomicVariant'); // prettier-ignore
   const answer = {
     meta,
     responseSummary: {
@@ -137,8 +137,8 @@ async function readResultSets(
  * Answers a request for one variant by its `variantInternalId`. Only the variants of datasets that show records have an id. Any other id is
  * a 404, because ids of records are consecutive and would reveal how many records there are.
  */
-export async function answerVariant(question: BeaconQueryContext, id: string): Promise<object> {
-  const { context, beacon, request, origin, signal } = question;
+export async function answerVariant(queryContext: BeaconQueryContext, id: string): Promise<object> {
+  const { context, beacon, request, origin, signal } = queryContext;
   const [, datasetId, recordId] = /^(\d+):(.+)$/s.exec(id) ?? [];
   if (datasetId === undefined || request.isTest) throw notFoundError();
   const dataset = requireBeaconDataset(beacon, datasetId);

@@ -79,9 +79,9 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const question = await this.queryContext(request, reply, recordDefaults);
-    return answerFilteringTerms(question, [
-      requireBeaconDataset(question.beacon, pathParam(request, 'dataset')),
+    const queryContext = await this.queryContext(request, reply, recordDefaults);
+    return answerFilteringTerms(queryContext, [
+      requireBeaconDataset(queryContext.beacon, pathParam(request, 'dataset')),
     ]);
   }
 
@@ -130,9 +130,9 @@ export class Ga4ghBeaconController {
     @Req() request: ApiRequest,
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
-    const question = await this.queryContext(request, reply);
-    return answerVariants(question, [
-      requireBeaconDataset(question.beacon, pathParam(request, 'dataset')),
+    const queryContext = await this.queryContext(request, reply);
+    return answerVariants(queryContext, [
+      requireBeaconDataset(queryContext.beacon, pathParam(request, 'dataset')),
     ]);
   }
 

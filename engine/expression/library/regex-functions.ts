@@ -2,7 +2,7 @@ import { LruCache } from '../../core/lru-cache.js';
 import { RegexMatcher } from '../regex/matcher.js';
 import type { MatchSlots } from '../regex/matcher.js';
 import { parseRegex, regexError } from '../regex/parse.js';
-import { compileRegex } from '../regex/program.js';
+import { compileRegex, sizeOfProgram } from '../regex/program.js';
 import type { RegexProgram } from '../regex/program.js';
 import { functionError, typeError } from '../values/expression-errors.js';
 import { toSize } from '../values/integers.js';
@@ -162,13 +162,13 @@ function bindMatcher(
       verbose: false,
     });
     program = compileRegex(regexTree);
-    programCache.set(key, program);
+    programCache.set(key, program, sizeOfProgram(program));
   }
   return { matcher: new RegexMatcher(program, text, runtime.budget), program, subject: text };
 }
 
-/** The programs of the most recently used patterns. */
-const programCache = new LruCache<string, RegexProgram>(200);
+/** The programs of the most recently used patterns, together at most this many instructions. */
+const programCache = new LruCache<string, RegexProgram>(200_000);
 
 /** Divides a replacement into texts and numbers of groups. */
 function replacementParts(text: string, program: RegexProgram): (string | number)[] {

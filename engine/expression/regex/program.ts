@@ -35,20 +35,41 @@ export interface RegexProgram {
   readonly firstCharacter: string | undefined;
 }
 
-/** Maximum number of instructions. Counted repetitions are copied, so a program may be much longer than its pattern. */
+/**
+ * Maximum number of instructions, with those of look-arounds. Counted repetitions are copied, so a program may be much longer than its
+ * pattern.
+ */
 const maxInstructions = 10_000;
+/** Maximum number of nodes of the tree to assemble, each copy counted; nodes that match nothing add no instruction. */
+const maxAssembledNodes = 5 * maxInstructions;
+
+/** What the assemblers of a pattern and of its look-arounds may still add. */
+interface AssemblyBudget {
+  instructions: number;
+  nodes: number;
+}
 
 /** Compiles a parsed regular expression. Throws a `FunctionError` if the program is too long or a look-behind has no fixed width. */
 export function compileRegex({ root, groups, names }: ParsedRegex): RegexProgram {
-  return assembleProgram({ kind: 'group', index: 0, body: root }, groups, names);
+  const budget = { instructions: maxInstructions, nodes: maxAssembledNodes };
+  return assembleProgram({ kind: 'group', index: 0, body: root }, groups, names, budget);
+}
+
+/** Returns the number of instructions of a program, with those of its look-arounds. */
+export function sizeOfProgram({ instructions }: RegexProgram): number {
+  return instructions.reduce(
+    (sum, one) => sum + (one.op === 'look' ? sizeOfProgram(one.program) : 1),
+    0,
+  );
 }
 
 function assembleProgram(
   root: RegexNode,
   groups: number,
   names: ReadonlyMap<string, number>,
+  budget: AssemblyBudget,
 ): RegexProgram {
-  const assembler = new Assembler(groups, names);
+  const assembler = new Assembler(groups, names, budget);
   assembler.emit(root);
   assembler.addInstruction({ op: 'match' });
   const first = assembler.instructions[1];
@@ -67,22 +88,24 @@ class Assembler {
   #open: readonly number[] = [];
   readonly #groups: number;
   readonly #names: ReadonlyMap<string, number>;
+  readonly #budget: AssemblyBudget;
 
-  constructor(groups: number, names: ReadonlyMap<string, number>) {
+  constructor(groups: number, names: ReadonlyMap<string, number>, budget: AssemblyBudget) {
     this.#groups = groups;
     this.#names = names;
+    this.#budget = budget;
     this.slots = 2 * groups + 2;
   }
 
   addInstruction<T extends Instruction>(instruction: T): T {
-    if (this.instructions.length >= maxInstructions)
-      throw regexError('the pattern is too large with its repetitions');
+    if (--this.#budget.instructions < 0) throw tooLargeError();
     this.instructions.push(instruction);
     this.loops.push(this.#open);
     return instruction;
   }
 
   emit(node: RegexNode): void {
+    if (--this.#budget.nodes < 0) throw tooLargeError();
     switch (node.kind) {
       case 'empty':
         return;
@@ -112,7 +135,7 @@ class Assembler {
       case 'look': {
         const width = node.isBehind ? fixedWidthOf(node.body) : -1;
         if (width === undefined) throw regexError('look-behind requires fixed-width pattern');
-        const program = assembleProgram(node.body, this.#groups, this.#names);
+        const program = assembleProgram(node.body, this.#groups, this.#names, this.#budget);
         this.addInstruction({ op: 'look', program, isNegative: node.isNegative, width });
       }
     }
@@ -176,6 +199,10 @@ class Assembler {
     for (const close of splits) close(this.instructions.length);
     for (const one of passes) one.target = this.instructions.length;
   }
+}
+
+function tooLargeError(): Error {
+  return regexError('the pattern is too large with its repetitions');
 }
 
 /** Whether a node can match without reading a character. */

@@ -104,7 +104,7 @@ export interface Executor {
     options: RunOptions,
   ): Promise<CountsByNode | Unsupported>;
   /**
-   * Returns what answers the questions of `explain` about a query with this predicate. Absent for executors that `explain` does not ask.
+   * Returns the inspector that answers the requests of `explain` about a query with this predicate. Absent for executors that `explain` does not ask.
    */
   inspect?(snapshot: Snapshot, predicate: Predicate, options: RunOptions): RecordInspector;
 }

@@ -1,7 +1,7 @@
 import type { ExplainGroup, ExplainNode } from '../request/condition-node.js';
 import type { CaseVariants, FieldRef, Predicate, Scalar } from '../predicate/predicate.js';
 
-/** Answers the questions of `explain` about the records of a snapshot. Errors are those of executors. */
+/** Answers the requests of `explain` about the records of a snapshot. Errors are those of executors. */
 export interface RecordInspector {
   /** Returns the stored case variants of the values in the predicate of the query, as far as they are known. */
   caseVariants(): Promise<CaseVariants>;

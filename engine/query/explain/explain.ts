@@ -10,7 +10,7 @@ import type { CountsByNode, NodeCounts, RecordInspector } from '../executor/reco
 import { roundMs, type PlanStep, type StepTimes } from '../executor/step.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 
-/** The query to explain, and what answers questions about its records. */
+/** The query to explain, and the inspector of its records. */
 export interface ExplainScope {
   readonly snapshot: Snapshot;
   readonly predicate: Predicate;

@@ -207,11 +207,11 @@ export class Shard {
 
   /** Looks phrases up in the text index of a field. */
   *frequencies(query: ShardFrequenciesRequest): Generator<void, TextFrequencies | Unsupported> {
-    const texts = this.#texts(query);
-    if (isUnsupported(texts)) return texts;
+    const indexedSegments = this.#indexedSegments(query);
+    if (isUnsupported(indexedSegments)) return indexedSegments;
     let [records, tokens] = [0, 0];
     const rowCounts = query.phrases.map(() => 0);
-    for (const { matcher, view } of texts) {
+    for (const { matcher, view } of indexedSegments) {
       const unsupported = unsupportedPattern(query.field, matcher(), query.phrases);
       if (unsupported) return this.#releaseAndReturn(unsupported);
       const segmentFrequencies = liveFrequencies(matcher(), view, query.field, query.phrases);
@@ -225,14 +225,14 @@ export class Shard {
   }
 
   *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {
-    const texts = this.#texts(query);
-    if (isUnsupported(texts)) return texts;
+    const indexedSegments = this.#indexedSegments(query);
+    if (isUnsupported(indexedSegments)) return indexedSegments;
     const patterns = [...foldedTermsIn(query.query), ...query.phrases].filter(
       ({ pattern }) => pattern,
     );
     const phrases = query.phrases.filter(({ terms }) => terms.length > 1);
     if (patterns.length + phrases.length > 0) {
-      for (const { matcher } of texts) {
+      for (const { matcher } of indexedSegments) {
         const mayCross = phrases.some((phrase) => matcher().mayCrossValues(phrase));
         const unsupported = unsupportedPattern(query.field, matcher(), patterns);
         this.#cache.releaseIdle();
@@ -240,29 +240,29 @@ export class Shard {
         if (mayCross) return unsupportedAcrossValues(query.field);
       }
     }
-    const rankedTexts = yield* this.#interruptibly(searchRanked(texts, query));
+    const rankedTexts = yield* this.#interruptibly(searchRanked(indexedSegments, query));
     this.#cache.releaseIdle();
     return rankedTexts;
   }
 
   /** Returns the text indexes of a field in the segments that store it, or a reason if one of these has none. */
-  #texts({
+  #indexedSegments({
     snapshot: key,
     field,
   }: Pick<ShardSearch, 'snapshot' | 'field'>): IndexedSegment[] | Unsupported {
     const snapshot = this.#snapshots.get(key);
     if (snapshot === undefined) return forgottenSnapshot;
     this.#cache.beginQuery();
-    const texts: IndexedSegment[] = [];
+    const indexedSegments: IndexedSegment[] = [];
     for (const segment of snapshot.segments) {
       const view = this.#cache.view(snapshot, segment);
       const text = view.text!(field);
       if (isUnsupported(text)) return this.#releaseAndReturn(text);
       const matcher = (): ColumnMatcher => view.text!(field) as ColumnMatcher;
-      if (text !== 'absent') texts.push({ number: segment.number, matcher, view });
+      if (text !== 'absent') indexedSegments.push({ number: segment.number, matcher, view });
       this.#cache.releaseIdle();
     }
-    return texts;
+    return indexedSegments;
   }
 
   /** Opens files of segments for `loadColumns`, see `openSegmentFiles`. */

@@ -20,7 +20,7 @@ import {
 
 const maxSuggestedStrings = 5;
 
-/** The inspector that answers by SQL. It opens its session with the first question. */
+/** The inspector that answers by SQL. It opens its session for the first request. */
 export class SqlRecordInspector implements RecordInspector {
   readonly #snapshot: Snapshot;
   readonly #open: () => Promise<SqlSession>;

@@ -24,6 +24,7 @@ export interface MigrationOutcome {
   readonly columns: Columns;
   /** Paths, as JSON, of the fields that may have a value in a record. */
   readonly seen: readonly string[];
+  /** Number of records that the query found, with the rejected ones. */
   readonly records: number;
   readonly metadata: JsonObject;
 }

@@ -122,7 +122,7 @@ async function publishDryRun(
   return completeDryRun(task, row, result, metadata, context);
 }
 
-/** Completes a dry run, whose only result is the task's metadata. */
+/** Completes a dry run: stores its report in the migration's metadata, and the number of records that the query found. */
 async function completeDryRun(
   task: TaskRow,
   row: DatasetMigrationRow,

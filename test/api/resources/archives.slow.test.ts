@@ -20,7 +20,7 @@ import { idOf, listOf, startServer, waitForJob, type Answer, type Client, type T
 let server: TestServer;
 let ann: Client;
 let vaultId: number;
-/** Kinds of task whose messages to the worker process are withheld. */
+/** Kinds of task whose `run` messages to the worker process are withheld. */
 const heldTaskKinds = new Set<string>();
 let heldMessages: MessageToWorker[] = [];
 let worker: WorkerSupervisor;

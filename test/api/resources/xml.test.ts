@@ -3,7 +3,10 @@ import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, sendRequest, waitForJob } from '../server.js';
 
-const { ann, vaultId } = await startServerFixture();
+// Each thread reads at least one chunk of the file.
+const { ann, server, vaultId } = await startServerFixture({
+  scheduler: { config: { threads: 4, workerMemoryMb: 512 } },
+});
 
 // Enough elements for several chunks, in groups of which some have many elements and some none.
 const itemCount = 30_000;
@@ -27,15 +30,16 @@ async function importFile(filename: string, content: string | Buffer, readerPara
   const { json } = await waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`);
   const query = async (body: object) =>
     (await ann.post(`/v2/datasets/${datasetId}/data`, body)).json as Record<string, unknown>;
-  return { json, query };
+  return { json, query, datasetId };
 }
 
 test.each([
   ['a.xml', xmlText],
   ['b.xml.gz', gzipSync(xmlText, { level: 1 })],
 ])('%s is read in pieces, each from the depth at which it begins', async (name, content) => {
-  const { json, query } = await importFile(name, content, { item_depth: 2 });
+  const { json, query, datasetId } = await importFile(name, content, { item_depth: 2 });
   expect(json).toMatchObject({ status: 'completed', error_message: null });
+  expect((await server.store.snapshot(datasetId)).segments.length).toBeGreaterThan(1);
   expect((await query({ limit: 0 }))['total']).toBe(itemCount);
   const matchingPage = await query({ filters: [['@n', '29999']] });
   expect(matchingPage['results']).toMatchObject([{ '@n': '29999', symbol: 'GENE4' }]);
@@ -43,7 +47,7 @@ test.each([
 });
 
 test('an error names its line and column far behind the first piece', async () => {
-  const offset = xmlText.indexOf('<note>', 3_000_000);
+  const offset = xmlText.indexOf('<note>', 5_000_000);
   const badText = `${xmlText.slice(0, offset)}&x;${xmlText.slice(offset)}`;
   const line = xmlText.slice(0, offset).split('\n').length;
   const column = offset - xmlText.lastIndexOf('\n', offset);

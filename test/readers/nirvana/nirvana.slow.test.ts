@@ -267,6 +267,10 @@ describe('F13: the layout of the file', () => {
     const source = `{"header":${JSON.stringify(headerOfSchema6)},"positions":[]}`;
     expect(await importError(source)).toBeNull();
     expect(await importError(`${source}\n`)).toBeNull();
+    // The byte FF is no UTF-8, and its replacement takes three bytes.
+    const oddText = '{"header":{"annotator":"x\xff"},"positions":[],"genes":[]}';
+    const { rows, error } = await importSource(Buffer.from(oddText, 'latin1'), 'nirvana');
+    expect([rows, error]).toEqual([[], null]);
   });
 
   test('the last position may share its line with the bracket', async () => {

@@ -55,7 +55,7 @@ function divideDouble([high, low]: DoubleDouble, divisor: number): DoubleDouble 
 export interface ShiftedMoments {
   readonly count: number;
   readonly pivot: number;
-  readonly offs: DoubleDouble;
+  readonly deviationSum: DoubleDouble;
   readonly squares: DoubleDouble;
 }
 
@@ -64,20 +64,20 @@ export function mergeShiftedMoments(a: ShiftedMoments, b: ShiftedMoments): Shift
   const by = twoSum(b.pivot, -a.pivot);
   const shift = multiplyDoubles(by, [b.count, 0]);
   const squares = addDoubles(
-    multiplyDoubles(multiplyDoubles(by, [2, 0]), b.offs),
+    multiplyDoubles(multiplyDoubles(by, [2, 0]), b.deviationSum),
     multiplyDoubles(shift, by),
   );
   return {
     count: a.count + b.count,
     pivot: a.pivot,
-    offs: addDoubles(addDoubles(a.offs, b.offs), shift),
+    deviationSum: addDoubles(addDoubles(a.deviationSum, b.deviationSum), shift),
     squares: addDoubles(addDoubles(a.squares, b.squares), squares),
   };
 }
 
 /** Returns the population variance of the values. */
-export function varianceOf({ count, offs, squares }: ShiftedMoments): number {
-  const [high, low] = divideDouble(multiplyDoubles(offs, offs), count);
+export function varianceOf({ count, deviationSum, squares }: ShiftedMoments): number {
+  const [high, low] = divideDouble(multiplyDoubles(deviationSum, deviationSum), count);
   const distances = addDoubles(squares, [-high, -low]);
   return Math.max(0, divideDouble(distances, count)[0]);
 }

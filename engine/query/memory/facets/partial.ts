@@ -53,10 +53,10 @@ export interface StatsMomentSums {
   readonly squareRests: Float64Array;
   /** For each group, one of its values that are not huge; NaN for a group without such values. */
   readonly pivots: Float64Array;
-  readonly offs: Float64Array;
-  readonly offRests: Float64Array;
-  readonly offSquares: Float64Array;
-  readonly offSquareRests: Float64Array;
+  readonly deviationSums: Float64Array;
+  readonly deviationSumRests: Float64Array;
+  readonly squaredDeviationSums: Float64Array;
+  readonly squaredDeviationSumRests: Float64Array;
 }
 
 /**

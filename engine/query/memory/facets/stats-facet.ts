@@ -28,10 +28,10 @@ export class Stats {
   #squares = new Float64Array(1);
   #squareRests = new Float64Array(1);
   #pivots = new Float64Array(1).fill(Number.NaN);
-  #offs = new Float64Array(1);
-  #offRests = new Float64Array(1);
-  #offSquares = new Float64Array(1);
-  #offSquareRests = new Float64Array(1);
+  #deviationSums = new Float64Array(1);
+  #deviationSumRests = new Float64Array(1);
+  #squaredDeviationSums = new Float64Array(1);
+  #squaredDeviationSumRests = new Float64Array(1);
   readonly #huge = new Map<number, HugeValues>();
 
   constructor(isExtended: boolean) {
@@ -164,10 +164,10 @@ export class Stats {
       squares: this.#squares,
       squareRests: this.#squareRests,
       pivots: this.#pivots,
-      offs: this.#offs,
-      offRests: this.#offRests,
-      offSquares: this.#offSquares,
-      offSquareRests: this.#offSquareRests,
+      deviationSums: this.#deviationSums,
+      deviationSumRests: this.#deviationSumRests,
+      squaredDeviationSums: this.#squaredDeviationSums,
+      squaredDeviationSumRests: this.#squaredDeviationSumRests,
     };
     return {
       kind: 'stats',
@@ -210,7 +210,7 @@ export class Stats {
     const mean = sum / count;
     let squares = 0;
     let squareRests = 0;
-    let offs: DoubleDouble = [0, 0];
+    let deviationSum: DoubleDouble = [0, 0];
     let distances: DoubleDouble = [0, 0];
     for (let from = start; from < start + count; from += maxPlainSumValues) {
       let off = 0;
@@ -226,26 +226,26 @@ export class Stats {
         off += difference;
         distance += difference * difference;
       }
-      offs = addDoubles(offs, [off, 0]);
+      deviationSum = addDoubles(deviationSum, [off, 0]);
       distances = addDoubles(distances, [distance, 0]);
     }
     this.#squares[0] = twoSum(this.#squares[0]!, squares);
     this.#squareRests[0]! += twoSumError + squareRests;
-    const block: ShiftedMoments = { count, pivot: mean, offs, squares: distances };
+    const block: ShiftedMoments = { count, pivot: mean, deviationSum, squares: distances };
     const countBefore = this.#counts[0]! - (this.#huge.get(0)?.count ?? 0);
     const pivot = countBefore === 0 ? values[start]! : this.#pivots[0]!;
     const mergedMoments = mergeShiftedMoments(
       {
         count: countBefore,
         pivot,
-        offs: [this.#offs[0]!, this.#offRests[0]!],
-        squares: [this.#offSquares[0]!, this.#offSquareRests[0]!],
+        deviationSum: [this.#deviationSums[0]!, this.#deviationSumRests[0]!],
+        squares: [this.#squaredDeviationSums[0]!, this.#squaredDeviationSumRests[0]!],
       },
       block,
     );
     this.#pivots[0] = pivot;
-    [this.#offs[0], this.#offRests[0]] = mergedMoments.offs;
-    [this.#offSquares[0], this.#offSquareRests[0]] = mergedMoments.squares;
+    [this.#deviationSums[0], this.#deviationSumRests[0]] = mergedMoments.deviationSum;
+    [this.#squaredDeviationSums[0], this.#squaredDeviationSumRests[0]] = mergedMoments.squares;
   }
 
   /**
@@ -255,8 +255,8 @@ export class Stats {
    */
   #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     const pivots = this.#pivots;
-    const [offs, offRests] = [this.#offs, this.#offRests];
-    const [squares, squareRests] = [this.#offSquares, this.#offSquareRests];
+    const [deviationSums, deviationSumRests] = [this.#deviationSums, this.#deviationSumRests];
+    const [squares, squareRests] = [this.#squaredDeviationSums, this.#squaredDeviationSumRests];
     for (let i = 0; i < count; i++) {
       const value = values[i]!;
       const group = groups[i]!;
@@ -265,11 +265,11 @@ export class Stats {
       const off = value - pivot;
       const back = off - value;
       const offRest = value - (off - back) - (pivot + back);
-      const before = offs[group]!;
+      const before = deviationSums[group]!;
       const next = before + off;
       const other = next - before;
-      offRests[group]! += before - (next - other) + (off - other) + offRest;
-      offs[group] = next;
+      deviationSumRests[group]! += before - (next - other) + (off - other) + offRest;
+      deviationSums[group] = next;
       const scaled = splitter * off;
       const high = scaled - (scaled - off);
       const low = off - high;
@@ -297,10 +297,10 @@ export class Stats {
     this.#squares = growArray(this.#squares, length, 0);
     this.#squareRests = growArray(this.#squareRests, length, 0);
     this.#pivots = growArray(this.#pivots, length, Number.NaN);
-    this.#offs = growArray(this.#offs, length, 0);
-    this.#offRests = growArray(this.#offRests, length, 0);
-    this.#offSquares = growArray(this.#offSquares, length, 0);
-    this.#offSquareRests = growArray(this.#offSquareRests, length, 0);
+    this.#deviationSums = growArray(this.#deviationSums, length, 0);
+    this.#deviationSumRests = growArray(this.#deviationSumRests, length, 0);
+    this.#squaredDeviationSums = growArray(this.#squaredDeviationSums, length, 0);
+    this.#squaredDeviationSumRests = growArray(this.#squaredDeviationSumRests, length, 0);
   }
 }
 

@@ -45,8 +45,8 @@ export class StatsTotal {
     const groupMoments: ShiftedMoments = {
       count: ordinaryCount,
       pivot: moments.pivots[group]!,
-      offs: [moments.offs[group]!, moments.offRests[group]!],
-      squares: [moments.offSquares[group]!, moments.offSquareRests[group]!],
+      deviationSum: [moments.deviationSums[group]!, moments.deviationSumRests[group]!],
+      squares: [moments.squaredDeviationSums[group]!, moments.squaredDeviationSumRests[group]!],
     };
     this.#moments =
       this.#moments === undefined ? groupMoments : mergeShiftedMoments(this.#moments, groupMoments);

@@ -1,7 +1,7 @@
 import { clientFor, idOf, waitForJob, type Answer, type Client } from '../../server.js';
 import { startServerFixture, type ServerFixture } from '../../server-fixture.js';
 
-/** A record that a beacon finds: one for each alternate allele of a line of the VCF file. */
+/** A record that a beacon finds: one for each line of `beaconVcf`, none of which has several alternate alleles. */
 export interface VariantCall {
   readonly chromosome: string;
   /** The position of the first base, from 1. */
