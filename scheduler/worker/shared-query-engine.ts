@@ -3,26 +3,28 @@ import type { DataFolder } from '../../engine/core/data-folder.js';
 import { stderrSink } from '../../engine/core/server-log.js';
 import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
 import { logPlansTo } from '../../engine/query/plan/log-plans.js';
+import type { RunContext } from '../jobs/job.js';
 import { spillFolder, type WorkerConfig } from './messages.js';
 
 /** Time in milliseconds after which an unused engine is closed. */
 const engineIdleMs = 10_000;
 
 /**
- * Returns the function that runs work with the query engine of the worker process. All jobs share one engine, which is opened when a job
+ * Returns the function that runs work with the query engine of the worker process (`RunContext`). All jobs share one engine, which is opened when a job
  * needs it and closed when no job has used it for `engineIdleMs`. It runs in the main thread, because pool threads may be terminated at any
  * moment.
  */
 export function sharedQueryEngine(
   data: DataFolder,
   config: WorkerConfig,
-): <T>(work: (engine: QueryEngine) => Promise<T>) => Promise<T> {
+): RunContext['withQueryEngine'] {
+  const onPlan = config.logsPlans ? logPlansTo(stderrSink) : undefined;
   let engine: Promise<QueryEngine> | undefined;
   let users = 0;
   let closing: NodeJS.Timeout | undefined;
   const open = (): Promise<QueryEngine> =>
     openQueryEngine({
-      ...(config.logsPlans && { onPlan: logPlansTo(stderrSink) }),
+      ...(onPlan && { onPlan }),
       dataFolder: data.root,
       otherFolders: [data.scratch], // holds the segments that dry runs show
       memoryMb: Math.floor(config.memoryMb / 2),
@@ -30,7 +32,8 @@ export function sharedQueryEngine(
       spillFolder: spillFolder(data, process.pid),
       spillMb: 16_384,
     });
-  return async (work) => {
+  return async (isNeeded, work) => {
+    if (!isNeeded) return work({ onPlan });
     clearTimeout(closing);
     users += 1;
     try {

@@ -39,7 +39,7 @@ function startWorkerWith(
   const handle = createMessageHandler({
     data,
     pool: poolInProcess(config.threads),
-    withQueryEngine: async (work) => work((await engine)!),
+    withQueryEngine: async (_, work) => work((await engine) ?? {}),
     fetchFile: openFetcher(config.fetching),
     jobs,
     send: (message) => setImmediate(() => events.message(structuredClone(message))),

@@ -20,8 +20,8 @@ export interface ExecutedPlan extends SelectedRows {
 
 /** A request to be planned and carried out. */
 interface PlanExecution {
-  /** Absent if the log answers the request (`needsEngine`). */
-  readonly engine: QueryEngine | undefined;
+  /** Without executors, it can carry out only what the log answers (`needsEngine`). */
+  readonly engine: Partial<QueryEngine>;
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;
   readonly options: RunOptions;
@@ -64,11 +64,11 @@ export function planFor(
 ): Plan {
   return planQuery(request, snapshot, {
     // Columns in memory and the text index do not find rows in batches.
-    memory: request.isBatched ? undefined : engine?.memory,
-    index: request.isBatched ? undefined : engine?.memory?.index,
+    memory: request.isBatched ? undefined : engine.memory,
+    index: request.isBatched ? undefined : engine.memory?.index,
     // A getter, because few plans need this value.
     get rowNumbers() {
-      return engine?.sql.hasRowNumbers(snapshot) ?? true;
+      return engine.sql?.hasRowNumbers(snapshot) ?? true;
     },
     refused,
   });
@@ -85,10 +85,10 @@ async function carryOut(
 ): Promise<PlanState & { readonly plan: Plan }> {
   const { engine, snapshot, request } = execution;
   const plan = planFor(execution, refused);
-  engine?.onPlan?.(plan, snapshot, request.predicate);
+  engine.onPlan?.(plan, snapshot, request.predicate);
   for (const { executor, step, columns } of plan.steps)
     if (['memory', 'index'].includes(executor) && step !== 'read')
-      engine?.hot?.recordUse(snapshot.datasetId, columns);
+      engine.hot?.recordUse(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: plan.isHeavy };
   const state: PlanState = { scores: request.scores };
   for (const planStep of plan.steps) {
@@ -104,12 +104,12 @@ async function carryOut(
   return { ...state, plan };
 }
 
-function executorNamed(name: StepExecutor, engine: QueryEngine | undefined): Executor {
+function executorNamed(name: StepExecutor, engine: Partial<QueryEngine>): Executor {
   const executors: Readonly<Partial<Record<StepExecutor, Executor | undefined>>> = {
     log: logExecutor,
-    index: engine?.memory?.index,
-    memory: engine?.memory,
-    sql: engine?.sql,
+    index: engine.memory?.index,
+    memory: engine.memory,
+    sql: engine.sql,
   };
   const executor = executors[name];
   if (executor === undefined) throw new AppError('internal', `a plan without its executor ${name}`);

@@ -6,9 +6,9 @@ import type { RunOptions } from '../executor/run-options.js';
 import type { PlanRequest } from './plan.js';
 import type { QueryEngine } from './query-engine.js';
 
-/** Returns true if the plan needs an executor other than the log. If false, the log determines the rows, and `findRows` needs no engine. */
+/** Returns whether the plan needs an executor other than the log. If not, the log determines the rows, and `findRows` needs no executors. */
 export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
-  const batched = { engine: undefined, snapshot, request: batchedRequest(request) };
+  const batched = { engine: {}, snapshot, request: batchedRequest(request) };
   return planFor(batched, new Map()).steps[0]?.executor !== 'log';
 }
 
@@ -17,7 +17,7 @@ export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean 
  * offset and limit apply. Throws the errors of the executors.
  */
 export async function* findRows(
-  engine: QueryEngine | undefined,
+  engine: Partial<QueryEngine>,
   snapshot: Snapshot,
   request: QueryRequest,
   options: RunOptions,

@@ -26,9 +26,7 @@ export async function runComputedTable(
   const signal = AbortSignal.any([context.signal, limit]);
   const limitedContext = { ...context, signal };
   try {
-    if (!needsEngine(snapshot, request))
-      return await writeComputedTable(params, folder, limitedContext, undefined);
-    return await context.withQueryEngine((engine) =>
+    return await context.withQueryEngine(needsEngine(snapshot, request), (engine) =>
       writeComputedTable(params, folder, limitedContext, engine),
     );
   } catch (error) {
@@ -42,7 +40,7 @@ export async function writeComputedTable(
   params: ComputedParams,
   folder: string,
   context: RunContext,
-  engine: QueryEngine | undefined,
+  engine: Partial<QueryEngine>,
 ): Promise<TableResult> {
   const { migration } = params;
   const { snapshot, request, sourceRows } = migration;

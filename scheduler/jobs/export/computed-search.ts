@@ -29,7 +29,7 @@ export async function findComputedRows(
   { asked: fullQuery, attempts }: ComputedSearch,
   limit: number,
   context: RunContext,
-  engine: QueryEngine,
+  engine: Partial<QueryEngine>,
 ): Promise<ComputedSearchRows> {
   // The number of found records is known only at the end.
   const progressContext = mapProgress(context, (progress) => ({ ...progress, recordsTotal: null }));

@@ -33,20 +33,21 @@ export async function runExport(params: ExportParams, context: RunContext): Prom
     const parts = () => splitCommitIntoParts(params, writer, context.data);
     return writeExportFile({ ...params, parts, annotation: null, total: null }, writer, context);
   }
-  if (params.search === null && !needsEngine(params.snapshot, params.request))
-    return exportQuery(params, writer, context, undefined);
-  return context.withQueryEngine((engine) => exportQuery(params, writer, context, engine));
+  const isEngineNeeded = params.search !== null || needsEngine(params.snapshot, params.request);
+  return context.withQueryEngine(isEngineNeeded, (engine) =>
+    exportQuery(params, writer, context, engine),
+  );
 }
 
 async function exportQuery(
   params: QueryExport,
   writer: Writer,
   context: RunContext,
-  engine: QueryEngine | undefined,
+  engine: Partial<QueryEngine>,
 ): Promise<ExportResult> {
   const { snapshot, request, search, annotation, annotated, file, titles } = params;
   const options = exportQueryOptions(snapshot, context);
-  const computedRows = search && (await findComputedRows(search, request.limit, context, engine!));
+  const computedRows = search && (await findComputedRows(search, request.limit, context, engine));
   const findRowsOfQuery =
     computedRows?.find ?? (() => findRows(engine, snapshot, request, options));
   const { computed: computedCount = 0 } = computedRows ?? {};
@@ -80,7 +81,7 @@ async function exportQuery(
     annotation: null,
     parts: () =>
       splitRowsIntoParts(
-        findRows(undefined, table.snapshot, allRecordsQuery, options),
+        findRows(engine, table.snapshot, allRecordsQuery, options),
         table.snapshot,
         writer,
       ),

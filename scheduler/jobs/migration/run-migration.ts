@@ -29,8 +29,9 @@ export async function runMigration(
 ): Promise<MigrationResult> {
   const { snapshot, request } = params;
   try {
-    if (!needsEngine(snapshot, request)) return await migrateWithEngine(params, context, undefined);
-    return await context.withQueryEngine((engine) => migrateWithEngine(params, context, engine));
+    return await context.withQueryEngine(needsEngine(snapshot, request), (engine) =>
+      migrateWithEngine(params, context, engine),
+    );
   } catch (error) {
     throw context.signal.aborted ? canceledError() : error;
   }
@@ -39,7 +40,7 @@ export async function runMigration(
 async function migrateWithEngine(
   params: MigrationParams,
   context: RunContext,
-  engine: QueryEngine | undefined,
+  engine: Partial<QueryEngine>,
 ): Promise<MigrationResult> {
   const { snapshot, request, change, changesSource, dryRun } = params;
   const options = {

@@ -40,20 +40,20 @@ test.each<readonly [request: string, send: () => Promise<Answer>]>([
   expect(plansIn(server.logs)).toEqual([planOf('select by memory')]);
 }); // prettier-ignore
 
-test('the plan of an export is in the debug log of the worker', async () => {
+test.each([
+  ['a query', query, 'find by sql'],
+  ['all records', {}, 'find by log'],
+])('the plan of an export of %s is in the debug log of the worker', async (_, params, step) => {
   const lines: string[] = [];
   const { write } = process.stderr;
   process.stderr.write = (line) => lines.push(String(line)) > 0;
   try {
-    const params = { format: 'csv', params: query };
-    const createdExport = await ann.post('/v2/dataset_exports', {
-      dataset_id: datasetId,
-      ...params,
-    });
+    const request = { dataset_id: datasetId, format: 'csv', params };
+    const createdExport = await ann.post('/v2/dataset_exports', request);
     const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(json['status']).toBe('completed');
     await pollUntil(() => plansIn(lines).length > 0);
-    expect(plansIn(lines)).toEqual([planOf('find by sql')]);
+    expect(plansIn(lines)).toEqual([planOf(step)]);
   } finally {
     process.stderr.write = write;
   }

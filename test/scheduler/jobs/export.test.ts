@@ -122,9 +122,9 @@ test('an export that gives each element of a list its own column runs its query 
     run: (params, context) =>
       exportJob.run(params, {
         ...context,
-        withQueryEngine: (work) =>
-          context.withQueryEngine((engine) =>
-            work(queryEngine(statementCountingEngine(engine.sql.engine))),
+        withQueryEngine: (isNeeded, work) =>
+          context.withQueryEngine(isNeeded, (engine) =>
+            work(queryEngine(statementCountingEngine(engine.sql!.engine))),
           ),
       }),
   };
