@@ -372,7 +372,7 @@ describe('the checker', () => {
     ],
     [
       'engine/query/memory/match/row-test.ts',
-      `import { loadColumn } from '../load.js';`,
+      `import { loadColumn } from '../load-column.js';`,
       'engine/query/memory/match may not import engine/query/memory',
     ],
     [

@@ -1,6 +1,6 @@
 import type { StoredType } from '../core/types.js';
 import { GrowingDictionary } from '../query/memory/growing-dictionary.js';
-import { loadColumn, withDoubles } from '../query/memory/load.js';
+import { loadColumn, withDoubles } from '../query/memory/load-column.js';
 import type { MemoryColumn } from '../query/memory/match/column.js';
 import { loadPage } from '../query/memory/page-column.js';
 import type { SegmentFile } from '../store/segment-file.js';

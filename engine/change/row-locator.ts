@@ -1,6 +1,6 @@
 import { dataViewOf } from '../core/buffers.js';
 import { chunkLength, idLength, parseRecordId, rowOfRecordId } from '../ingest/record-ids.js';
-import { FacetOverflow } from '../query/memory/facets/overflow.js';
+import { FacetOverflow } from '../query/memory/facets/facet-overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
 import type { IdRun } from '../store/store.js';

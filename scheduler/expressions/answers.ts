@@ -5,7 +5,7 @@ import { copyValue } from '../../engine/expression/values/plain-result.js';
 import { convertToFloats } from '../../engine/expression/annotate/record-schema.js';
 import { maxPendingValueLength, PyList } from '../../engine/expression/values/python-values.js';
 import type { PendingCall, PyValue, Runtime, CallsSharingTemplate } from '../../engine/expression/values/python-values.js'; // prettier-ignore
-import { unpackAnswers } from './packed.js';
+import { unpackAnswers } from './packed-answers.js';
 import { batchFunctions, callOfText, callText } from './host-call-protocol.js';
 import { CallTemplateBatcher } from './call-template-batcher.js';
 import type { BatchAnswers, HostCallResult, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore

@@ -9,7 +9,7 @@ import {
   type HostReply,
   type PackedAnswers,
 } from './host-call-protocol.js';
-import { answerAt, packAnswers } from './packed.js';
+import { answerAt, packAnswers } from './packed-answers.js';
 
 /** Creates a call from its text and its answer. */
 type CreateAnsweredCall = (text: string, answer: HostCallResult | null) => PendingCall;

@@ -7,7 +7,7 @@ import {
   unpackStrings,
   type PackedStrings,
 } from '../../engine/core/packed-strings.js';
-import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed.js';
+import { answerAt, gatherAnswers, hasAnswer, packAnswers } from './packed-answers.js';
 import { SentCalls, createSentBatch, type SentCallTable, type SentBatch } from './sent-calls.js';
 import { callText, callTextsOfTemplate } from './host-call-protocol.js';
 import type { HostCallResult, HostBatch, HostCall, HostReply, HostRequest, PackedAnswers } from './host-call-protocol.js'; // prettier-ignore

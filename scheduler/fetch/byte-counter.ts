@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { permanentFailure } from './failure.js';
+import { permanentFailure } from './fetch-failure.js';
 
 /**
  * Counts the bytes received over a socket, to detect a body that is longer than its `Content-Length`. Node's parser drops

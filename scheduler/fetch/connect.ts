@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { connect as secure } from 'node:tls';
 import { isSameAddress, parseAddress } from '../../engine/core/ip-addresses.js';
-import { addressNotAllowedFailure } from './failure.js';
+import { addressNotAllowedFailure } from './fetch-failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 

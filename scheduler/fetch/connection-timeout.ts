@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { timeoutFailure } from './failure.js';
+import { timeoutFailure } from './fetch-failure.js';
 
 /** Destroys the sockets of one request when a timeout expires or the signal aborts. */
 export class ConnectionTimeout {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { checkDigest } from './expected-digest.js';
-import { networkFailure, type FetchFailure } from './failure.js';
+import { networkFailure, type FetchFailure } from './fetch-failure.js';
 import type { FetchLimits } from './fetch-limits.js';
 import { Spool } from './spool.js';
 import { Transfer, type DownloadRequest } from './transfer.js';

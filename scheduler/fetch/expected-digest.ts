@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
-import { permanentFailure } from './failure.js';
+import { permanentFailure } from './fetch-failure.js';
 
 /** Size in bytes and MD5 (lower-case hex) that a manifest declares for a file; null where it declares none. */
 export interface ExpectedDigest {

@@ -3,7 +3,7 @@ import { AppError, canceledError } from '../../engine/core/errors.js';
 import type { WrittenFile } from '../../engine/core/file-writer.js';
 import { downloadFile } from './download.js';
 import type { ExpectedDigest } from './expected-digest.js';
-import { FetchFailure, networkFailure, timeoutFailure } from './failure.js';
+import { FetchFailure, networkFailure, timeoutFailure } from './fetch-failure.js';
 import { defaultFetchLimits, type FetchLimits } from './fetch-limits.js';
 import { systemNetwork, type Network } from './network.js';
 import { PolitenessLimits } from './politeness-limits.js';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AllowedAddress } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, permanentFailure, timeoutFailure } from './failure.js';
+import { networkFailure, permanentFailure, timeoutFailure } from './fetch-failure.js';
 import type { PolitenessLimits } from './politeness-limits.js';
 import { getResponse, type RequestContext, type HostResponse } from './host-response.js';
 import { resolveAllowedAddresses } from './resolve.js';

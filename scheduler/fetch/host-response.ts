@@ -2,7 +2,7 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import type { Socket } from 'node:net';
 import { ResponseBody } from './response-body.js';
 import { connectTo } from './connect.js';
-import { transientFailure } from './failure.js';
+import { transientFailure } from './fetch-failure.js';
 import type { FetchLimits } from './fetch-limits.js';
 import { ConnectionTimeout } from './connection-timeout.js';
 import type { Network } from './network.js';

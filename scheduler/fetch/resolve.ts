@@ -1,6 +1,6 @@
 import { parseAddress } from '../../engine/core/ip-addresses.js';
 import { mayConnect, type AllowedAddress } from '../../engine/core/allowed-addresses.js';
-import { networkFailure, addressNotAllowedFailure, transientFailure } from './failure.js';
+import { networkFailure, addressNotAllowedFailure, transientFailure } from './fetch-failure.js';
 import type { Network } from './network.js';
 import { portOf } from './url.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { transientFailure } from './failure.js';
+import { transientFailure } from './fetch-failure.js';
 import type { ConnectionTimeout } from './connection-timeout.js';
 import type { ByteCounter } from './byte-counter.js';
 

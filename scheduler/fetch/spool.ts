@@ -2,7 +2,7 @@ import { readFreeBytes, syncFolder } from '../../engine/core/files.js';
 import { createFile, type FileWriter, type WrittenFile } from '../../engine/core/file-writer.js';
 import { dirname } from 'node:path';
 import { budgets, byteSizeText } from '../../engine/core/budgets.js';
-import { permanentFailure } from './failure.js';
+import { permanentFailure } from './fetch-failure.js';
 
 /**
  * The file that a download is written to. It can be restarted, and is limited to `budgets.decompressedBytes` and to a share of the free

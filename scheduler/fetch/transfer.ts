@@ -3,7 +3,7 @@ import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { checkSizeLimit, EncodedBodyDigest, type ExpectedDigest } from './expected-digest.js';
-import { permanentFailure, statusFailure, transientFailure } from './failure.js';
+import { permanentFailure, statusFailure, transientFailure } from './fetch-failure.js';
 import { followRedirects, type AccountContext } from './follow-redirects.js';
 import type { HostResponse } from './host-response.js';
 import type { Spool } from './spool.js';

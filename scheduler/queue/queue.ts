@@ -7,7 +7,7 @@ import type { MessageFromWorker } from '../worker/messages.js';
 import type { SlotKind } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
 import { TaskRunner, type TaskRunnerOptions } from './task-runner.js';
-import { TaskWaiters } from './waiting.js';
+import { TaskWaiters } from './task-waiters.js';
 
 interface QueueOptions extends TaskRunnerOptions {
   /** Number of standard slots, and also of slots for interactive tasks. */

@@ -24,7 +24,7 @@ import type { MessageFromWorker, MessageToWorker } from '../worker/messages.js';
 import { OutdatedResults } from './outdated-results.js';
 import { RunningTask, type SlotKind } from './running-task.js';
 import { TaskFileRemover } from './task-file-remover.js';
-import type { TaskWaiters } from './waiting.js';
+import type { TaskWaiters } from './task-waiters.js';
 import { WorkerDeaths } from './worker-deaths.js';
 
 /** Dependencies and time limits of a `TaskRunner`. */

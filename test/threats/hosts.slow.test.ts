@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
-import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetch/failure.js';
+import { FetchFailure, networkFailure, retryAfterMs } from '../../scheduler/fetch/fetch-failure.js';
 import { SlidingWindowLimiter } from '../../scheduler/fetch/politeness-limits.js';
 import { defaultFetchLimits } from '../../scheduler/fetch/fetch-limits.js';
 import { retryDelayMs } from '../../scheduler/fetch/download.js';

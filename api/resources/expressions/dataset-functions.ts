@@ -7,7 +7,7 @@ import type {
   HostReply,
   HostRequest,
 } from '../../../scheduler/expressions/host-call-protocol.js';
-import { packAnswers } from '../../../scheduler/expressions/packed.js';
+import { packAnswers } from '../../../scheduler/expressions/packed-answers.js';
 import { errorAnswerOf } from '../../http/errors.filter.js';
 import { requireResource } from '../../http/require-resource.js';
 import { formatLogLine } from '../../../engine/core/server-log.js';

@@ -4,7 +4,7 @@ import {
   unpackStrings,
   type PackedStrings,
 } from '../../../engine/core/packed-strings.js';
-import { packAnswers } from '../../../scheduler/expressions/packed.js';
+import { packAnswers } from '../../../scheduler/expressions/packed-answers.js';
 import {
   callOfText,
   callTextsOfTemplate,

@@ -6,7 +6,7 @@ import { pageRecords } from '../results/page-records.js';
 import { isPageKey, type PageCache } from '../results/record-reader.js';
 import type { SegmentSource } from '../results/row-blocks.js';
 import type { ProjectedColumn } from '../results/projection.js';
-import type { ScalarType } from '../results/converted.js';
+import type { ScalarType } from '../results/convert-leaf-values.js';
 import type { AdmissionCache } from './admission-cache.js';
 import type { MemoryColumn } from './match/column.js';
 import { rowOfColumn } from './column-row.js';

@@ -1,6 +1,6 @@
 import { physicalOfStored } from '../../store/arrow-columns.js';
 import { physicalType } from '../../parquet/parquet-schema.js';
-import { storesType, type ScalarType } from '../results/converted.js';
+import { storesType, type ScalarType } from '../results/convert-leaf-values.js';
 import { singleRowPage, type LeafPage } from '../results/leaf-page.js';
 import { LeafValues } from '../results/leaf-values.js';
 import type { ColumnValues, MemoryColumn } from './match/column.js';

@@ -1,7 +1,7 @@
 import { acquireBuffer, releaseBuffer } from '../../core/buffers.js';
 import { AppError } from '../../core/errors.js';
 import { readLevels } from '../../parquet/read-column-chunk.js';
-import { pagesOf, type RowLevel } from './load.js';
+import { pagesOf, type RowLevel } from './load-column.js';
 import type { SegmentFile } from '../../store/segment-file.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
 

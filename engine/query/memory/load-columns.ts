@@ -1,7 +1,7 @@
 import type { ColumnMatcher } from '../../text/column-matcher.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import { isUnsupported } from '../unsupported.js';
-import { storedBytes } from './load.js';
+import { storedBytes } from './load-column.js';
 import type { SegmentView } from './match/column.js';
 import { readPageIndex } from './page-selection.js';
 import type { SegmentCache } from './segment-cache.js';

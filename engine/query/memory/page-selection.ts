@@ -16,7 +16,7 @@ import type { MemoryColumn, SegmentView } from './match/column.js';
 import { sliceColumn } from './match/column-rows.js';
 import { runToEnd } from './cooperative-tasks.js';
 import type { Matcher } from './evaluate.js';
-import { pagesOf } from './load.js';
+import { pagesOf } from './load-column.js';
 import { isSparse, chooseSelectionForm, type SelectionVector } from './match/selection-vector.js';
 import type { RowPage, RowSpan } from './page-column.js';
 import { fieldCacheKey } from './field-keys.js';

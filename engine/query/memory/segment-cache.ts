@@ -17,7 +17,13 @@ import type {
 } from './match/column.js';
 import { loadElements, type LoadedElements } from './elements.js';
 import { GrowingDictionary } from './growing-dictionary.js';
-import { loadColumn, loadDistinct, recordLevel, type RowLevel, withDoubles } from './load.js';
+import {
+  loadColumn,
+  loadDistinct,
+  recordLevel,
+  type RowLevel,
+  withDoubles,
+} from './load-column.js';
 import { dictionaryOf, loadPage, decodedByteSize, type RowPage } from './page-column.js';
 import { deletedRows } from '../../store/deletion-vector.js';
 import { packSelection, unpackSelection, type PackedSelection } from './match/selection-vector.js';

@@ -10,7 +10,7 @@ import type { Columns } from '../../core/types.js';
 import type { DeletionVector } from '../../store/deletion-vector.js';
 import type { FieldStatistics } from '../../text/bm25.js';
 import type { FoldedTerms } from '../../text/column-matcher.js';
-import type { FacetPartial } from './facets/partial.js';
+import type { FacetPartial } from './facets/facet-partial.js';
 import type { RankedTexts, TextSearch } from '../../text/ranked-search.js';
 import type { RankedRow } from '../../text/ranking.js';
 import type { Relevance } from './ranked-rows.js';

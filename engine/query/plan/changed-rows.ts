@@ -2,7 +2,7 @@ import { budgets } from '../../core/budgets.js';
 import { AppError } from '../../core/errors.js';
 import { reservedColumns } from '../../store/arrow-columns.js';
 import type { Snapshot } from '../../store/store.js';
-import { FacetOverflow } from '../memory/facets/overflow.js';
+import { FacetOverflow } from '../memory/facets/facet-overflow.js';
 import { StringTable } from '../memory/facets/string-table.js';
 import { lineFormat } from '../results/encoded-page.js';
 import type { RunOptions } from '../executor/run-options.js';

@@ -1,7 +1,7 @@
 import { ascendingOrder } from '../../core/sorted-sets.js';
 import { rowIdColumn, storesRowIds } from '../../store/row-ids.js';
 import { segmentFiles, type Snapshot, type SegmentRowSet } from '../../store/store.js';
-import { loadColumn } from '../memory/load.js';
+import { loadColumn } from '../memory/load-column.js';
 import { SegmentFile } from '../../store/segment-file.js';
 import type { RowBatch, SegmentRows } from '../executor/executor.js';
 import { groupRowsBySegment } from './rows-by-segment.js';

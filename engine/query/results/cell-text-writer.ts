@@ -1,6 +1,6 @@
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { emptyView, type CellTexts } from './cell-texts.js';
-import type { ScalarType } from './converted.js';
+import type { ScalarType } from './convert-leaf-values.js';
 import { ListNode, writeWholeCell, type TextNode } from './json-nodes.js';
 import type { LeafCursor } from './leaf-cursor.js';
 import type { LeafValues } from './leaf-values.js';

@@ -11,7 +11,7 @@ import type { Column, Columns } from '../../core/types.js';
 import { arrowSchema, reservedColumns } from '../../store/arrow-columns.js';
 import { ByteSink } from '../../parquet/byte-sink.js';
 import { writeRawBytes } from './json-bytes.js';
-import type { ScalarType } from './converted.js';
+import type { ScalarType } from './convert-leaf-values.js';
 import type { LeafValues } from './leaf-values.js';
 
 /** Collects the values of a column. The values of lists and objects are collected by the builders in `childBuilders`. */

@@ -3,7 +3,7 @@ import type { ByteSink } from '../../parquet/byte-sink.js';
 import { writeRawBytes } from './json-bytes.js';
 import { ListElementIterator, type LeafCursor } from './leaf-cursor.js';
 import { writeAscii } from './number-bytes.js';
-import type { ScalarType } from './converted.js';
+import type { ScalarType } from './convert-leaf-values.js';
 import type { NodeFactory } from './record-tree.js';
 import { jsonWriters, plainTextWriters, type CellForm, type WriteValue } from './scalar-text.js';
 

@@ -1,6 +1,6 @@
 import type { PageLocations } from './page-locations.js';
 import type { LeafPage } from './leaf-page.js';
-import type { ScalarType } from './converted.js';
+import type { ScalarType } from './convert-leaf-values.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
 
 /** The loaded pages of one leaf in one row group, by page number. */

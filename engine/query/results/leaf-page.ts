@@ -5,7 +5,7 @@ import { pickRow } from '../../parquet/pick-rows.js';
 import { encodingId } from '../../parquet/page-encodings.js';
 import { readLevels } from '../../parquet/read-column-chunk.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
-import { convertLeafValues, type ScalarType } from './converted.js';
+import { convertLeafValues, type ScalarType } from './convert-leaf-values.js';
 import { LeafValues, objectOverheadBytes, readLeafValues } from './leaf-values.js';
 
 /** The values of a leaf in all rows of one page, or in one of these rows, with random access. */

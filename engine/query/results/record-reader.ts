@@ -3,7 +3,7 @@ import { acquireBuffer, growBuffer, releaseBuffer } from '../../core/buffers.js'
 import { PageDecompressor, type DecompressedPage } from '../../parquet/read-pages.js';
 import type { RowGroup, SegmentColumnChunk, SegmentFile } from '../../store/segment-file.js';
 import type { LeafCursor, LeafPages } from './leaf-cursor.js';
-import { convertLeafValues } from './converted.js';
+import { convertLeafValues } from './convert-leaf-values.js';
 import { unpackRow, unpackPage, type LeafPage } from './leaf-page.js';
 import { readLeafValues, type LeafValues } from './leaf-values.js';
 import { pageLocations } from './page-locations.js';

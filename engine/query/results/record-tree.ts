@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Column } from '../../core/types.js';
 import type { SegmentLeaf } from '../../store/segment-leaves.js';
 import { LeafCursor } from './leaf-cursor.js';
-import type { ScalarType } from './converted.js';
+import type { ScalarType } from './convert-leaf-values.js';
 import type { ProjectedColumn } from './projection.js';
 
 /**

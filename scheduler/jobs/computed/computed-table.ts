@@ -1,5 +1,5 @@
 import type { DatasetField } from '../../../engine/core/dataset-field.js';
-import { unloggedSnapshot } from '../../../engine/store/loose.js';
+import { unloggedSnapshot } from '../../../engine/store/unlogged-snapshot.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import { fieldsOfTable } from '../table/file-table.js';
 import { schemaFileName, type TableResult } from '../table/run-table.js';

@@ -5,7 +5,7 @@ import type { Columns } from '../../../engine/core/types.js';
 import { mergeFindings } from '../../../engine/ingest/findings.js';
 import { needsRewrite, unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
-import { unloggedSnapshot } from '../../../engine/store/loose.js';
+import { unloggedSnapshot } from '../../../engine/store/unlogged-snapshot.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Snapshot } from '../../../engine/store/store.js';
 import type { FileWarning } from '../../../writers/writer.js';

@@ -11,7 +11,7 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { project } from '../../../engine/query/results/projection.js';
 import { uncataloguedField } from '../../../engine/query/request/field-index.js';
 import { parseQuery } from '../../../engine/query/request/query-request.js';
-import { unloggedSnapshot } from '../../../engine/store/loose.js';
+import { unloggedSnapshot } from '../../../engine/store/unlogged-snapshot.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { Columns } from '../../../engine/core/types.js';
 import type { RunContext } from '../job.js';

@@ -1,5 +1,5 @@
 import { notFoundError } from '../../../engine/core/errors.js';
-import { unloggedSnapshot } from '../../../engine/store/loose.js';
+import { unloggedSnapshot } from '../../../engine/store/unlogged-snapshot.js';
 import { tableFormatOf } from '../../../readers/index.js';
 import type { TaskQueue } from '../job.js';
 import { fieldsOfTable, type FileTable, type TableFile } from './file-table.js';

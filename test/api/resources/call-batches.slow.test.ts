@@ -4,7 +4,7 @@ import { answerHostRequest } from '../../../api/resources/expressions/dataset-fu
 import type { FunctionScope } from '../../../api/resources/expressions/function-scope.js';
 import { loadPrincipal } from '../../../engine/catalog/access.js';
 import { packStrings } from '../../../engine/core/packed-strings.js';
-import { unpackAnswers } from '../../../scheduler/expressions/packed.js';
+import { unpackAnswers } from '../../../scheduler/expressions/packed-answers.js';
 import {
   callText,
   type BatchAnswers,

@@ -6,7 +6,7 @@ import { valueOfJson } from '../../../engine/expression/annotate/json-values.js'
 import type { ExpressionHost, PyDict } from '../../../engine/expression/values/python-values.js';
 import { HostAnswerCache } from '../../../scheduler/expressions/answers.js';
 import { createHost } from '../../../scheduler/expressions/host-functions.js';
-import { packAnswers } from '../../../scheduler/expressions/packed.js';
+import { packAnswers } from '../../../scheduler/expressions/packed-answers.js';
 import {
   callOfText,
   callText,

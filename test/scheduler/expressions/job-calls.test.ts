@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { AppError, toErrorValue } from '../../../engine/core/errors.js';
 import { packStrings } from '../../../engine/core/packed-strings.js';
 import { JobHostCalls, type HostCallMessage } from '../../../scheduler/expressions/job-calls.js';
-import { packAnswers, unpackAnswers } from '../../../scheduler/expressions/packed.js';
+import { packAnswers, unpackAnswers } from '../../../scheduler/expressions/packed-answers.js';
 import {
   callText,
   type HostCallResult,

@@ -1,5 +1,5 @@
 import type { MemoryColumn, NumberDictionary, SelectionBytes } from '../match/column.js';
-import type { FacetOverflow } from './overflow.js';
+import type { FacetOverflow } from './facet-overflow.js';
 
 /**
  * Number of values that are processed together: few enough for the L1 and L2 caches, and many enough that the cost of a call does not

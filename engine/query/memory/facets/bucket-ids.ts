@@ -1,5 +1,5 @@
 import { maxDistinctNumbers } from './number-ids.js';
-import type { FacetOverflow } from './overflow.js';
+import type { FacetOverflow } from './facet-overflow.js';
 
 /**
  * Numbers and counts the buckets of a facet in a tree of nested facets: pairs of the parent bucket and a key id, in order of appearance.

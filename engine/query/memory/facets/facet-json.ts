@@ -9,7 +9,7 @@ import type { Facet } from '../../request/facet-request.js';
 import { mergeFacets, type MergedFacet, type MergedBuckets } from './merge-facets.js';
 import { doubleText } from '../../results/number-text.js';
 import { bucketsByParent, orderedBuckets } from './bucket-order.js';
-import type { FacetPartial } from './partial.js';
+import type { FacetPartial } from './facet-partial.js';
 
 /**
  * Returns the JSON text of each facet's answer, merged from the partial results of the threads; it equals the answer of the SQL executor.

@@ -2,9 +2,9 @@ import type { MemoryColumn, SelectionBytes, SegmentView } from '../match/column.
 import type { Facet } from '../../request/facet-request.js';
 import { blockLength, doublesOf, listSelected } from './blocks.js';
 import { NumberIds } from './number-ids.js';
-import type { FacetOverflow } from './overflow.js';
+import type { FacetOverflow } from './facet-overflow.js';
 import { BucketIds } from './bucket-ids.js';
-import type { BucketedFacet, PartialBuckets, FacetPartial, PartialKeys } from './partial.js';
+import type { BucketedFacet, PartialBuckets, FacetPartial, PartialKeys } from './facet-partial.js';
 import { numberGrouping } from './number-grouping.js';
 import { Stats } from './stats-facet.js';
 import { facetKeysOfStringsWithin, StringIds } from './string-ids.js';

@@ -2,7 +2,7 @@ import type { Facet } from '../../request/facet-request.js';
 import { mergedKeys, type MergedKeys } from './merged-keys.js';
 import { bucketKeyJson } from '../../results/facet-answer.js';
 import { doubleText, numberText } from '../../results/number-text.js';
-import type { BucketedFacet, PartialBuckets, FacetPartial, StatsPartial } from './partial.js';
+import type { BucketedFacet, PartialBuckets, FacetPartial, StatsPartial } from './facet-partial.js';
 import { StatsTotal } from './stats-total.js';
 
 /** The merged result of all threads for one facet. */

@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../../../core/compare-code-points.js';
 import { isAscending, mergeSorted, sortedIndexOf } from './sorted-numbers.js';
 import { quoteJson } from '../../results/number-text.js';
-import type { PartialKeys } from './partial.js';
+import type { PartialKeys } from './facet-partial.js';
 
 /** The distinct keys of a facet over all partial results, numbered from 0. */
 export interface MergedKeys {

@@ -9,7 +9,7 @@ import type { FieldRef } from '../../predicate/predicate.js';
 import { sortedIndexOf } from './sorted-numbers.js';
 import { blockLength, doublesOf, forEachBlock, selectedValues, valueCount } from './blocks.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
-import type { PartialBuckets } from './partial.js';
+import type { PartialBuckets } from './facet-partial.js';
 import { areMostlySmall, SmallIntegers } from './small-integers.js';
 import { countOncePerRow, IdCounts, indexCounts } from './id-counts.js';
 

@@ -1,7 +1,7 @@
 import type { Bins, DateUnit } from '../../request/facet-bins.js';
 import { LogarithmicBins } from './log-bins.js';
 import type { NumberIds, NumberGrouping } from './number-ids.js';
-import type { BucketedFacet } from './partial.js';
+import type { BucketedFacet } from './facet-partial.js';
 import { DoubleBins } from './double-bins.js';
 import { IntegerBins } from './integer-bins.js';
 

@@ -1,4 +1,4 @@
-import type { FacetOverflow } from './overflow.js';
+import type { FacetOverflow } from './facet-overflow.js';
 
 /**
  * Maximum number of distinct numbers without a direct id (`hasDirectId`), or of buckets of a facet in a tree of nested facets, in one

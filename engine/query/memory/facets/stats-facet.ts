@@ -6,7 +6,7 @@ import {
   type ShiftedMoments,
 } from './double-double.js';
 import { scaledInteger } from './exact-sum.js';
-import type { HugeValues, StatsPartial, StatsMomentSums } from './partial.js';
+import type { HugeValues, StatsPartial, StatsMomentSums } from './facet-partial.js';
 
 /** The absolute value below which sums of values, and of their squares, do not overflow. */
 const hugeMagnitude = 2 ** 400;

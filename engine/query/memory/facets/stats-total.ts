@@ -2,7 +2,7 @@ import { aggregateCount, bucketlessAnswerJson } from '../../results/facet-answer
 import type { Facet } from '../../request/facet-request.js';
 import { doubleText, numberText } from '../../results/number-text.js';
 import { mergeShiftedMoments, varianceOf, type ShiftedMoments } from './double-double.js';
-import type { HugeValues, StatsPartial } from './partial.js';
+import type { HugeValues, StatsPartial } from './facet-partial.js';
 import {
   growExpansion,
   integerSum,

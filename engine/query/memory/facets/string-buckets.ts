@@ -1,8 +1,8 @@
 import type { Dictionary, MemoryColumn, SegmentView, SelectionBytes } from '../match/column.js';
 import type { FieldRef } from '../../predicate/predicate.js';
 import { blockLength, listSelected, selectedValues, valueCount } from './blocks.js';
-import type { FacetOverflow } from './overflow.js';
-import type { PartialBuckets, PartialKeys } from './partial.js';
+import type { FacetOverflow } from './facet-overflow.js';
+import type { PartialBuckets, PartialKeys } from './facet-partial.js';
 import { countOncePerRow, IdCounts } from './id-counts.js';
 import { facetKeysOfStrings, facetKeysOfStringsWithin, StringIds } from './string-ids.js';
 

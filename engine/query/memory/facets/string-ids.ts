@@ -1,6 +1,6 @@
 import type { MemoryColumn, Utf8Strings, Dictionary } from '../match/column.js';
-import type { FacetOverflow } from './overflow.js';
-import type { PartialKeys } from './partial.js';
+import type { FacetOverflow } from './facet-overflow.js';
+import type { PartialKeys } from './facet-partial.js';
 import { StringTable } from './string-table.js';
 import { blockLength, indicesOf } from './blocks.js';
 

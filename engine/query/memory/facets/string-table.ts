@@ -1,4 +1,4 @@
-import type { FacetOverflow } from './overflow.js';
+import type { FacetOverflow } from './facet-overflow.js';
 
 /** Hash table that numbers distinct UTF-8 strings in order of appearance, up to a maximum number and size. */
 export class StringTable {

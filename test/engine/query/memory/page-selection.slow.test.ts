@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { compileMatcher } from './selected.js';
-import { loadColumn } from '../../../../engine/query/memory/load.js';
+import { loadColumn } from '../../../../engine/query/memory/load-column.js';
 import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-column.js';
 import {
   groupsToRead,

@@ -11,7 +11,7 @@ import { parseJson } from '../../../../engine/core/json.js';
 import { readNaiveTexts } from './naive-json.js';
 import { rowOfColumn } from '../../../../engine/query/memory/column-row.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
-import { loadColumn } from '../../../../engine/query/memory/load.js';
+import { loadColumn } from '../../../../engine/query/memory/load-column.js';
 import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import { all } from '../../../../engine/query/predicate/predicate.js';
 import { project, type ProjectedColumn } from '../../../../engine/query/results/projection.js';

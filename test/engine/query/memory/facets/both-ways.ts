@@ -10,7 +10,7 @@ import {
 } from '../../../../../engine/query/predicate/predicate.js';
 import { createFacetAccumulator } from '../../../../../engine/query/memory/facets/accumulator.js';
 import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.js';
-import type { FacetPartial } from '../../../../../engine/query/memory/facets/partial.js';
+import type { FacetPartial } from '../../../../../engine/query/memory/facets/facet-partial.js';
 import type { SelectionBytes } from '../../../../../engine/query/memory/match/column.js';
 import { recordId, type EngineFixture, type TestDataset, type TestRow } from '../../dataset.js';
 import type { GeneratedDataset } from '../../naive-fields.js';

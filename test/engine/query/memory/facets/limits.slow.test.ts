@@ -5,7 +5,7 @@ import { facetJson } from '../../../../../engine/query/memory/facets/facet-json.
 import type {
   PartialBuckets,
   FacetPartial,
-} from '../../../../../engine/query/memory/facets/partial.js';
+} from '../../../../../engine/query/memory/facets/facet-partial.js';
 import type {
   MemoryColumn,
   ColumnValues,

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { dataViewOf } from '../../../../engine/core/buffers.js';
 import type { MemoryColumn, Numbers } from '../../../../engine/query/memory/match/column.js';
-import { loadColumn } from '../../../../engine/query/memory/load.js';
+import { loadColumn } from '../../../../engine/query/memory/load-column.js';
 import { SegmentFile } from '../../../../engine/store/segment-file.js';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
 import { writeSegment } from '../../store/write-segment.js';

@@ -10,7 +10,7 @@ import {
   gatherAnswers,
   packAnswers,
   unpackAnswers,
-} from '../../../scheduler/expressions/packed.js';
+} from '../../../scheduler/expressions/packed-answers.js';
 import { ValueTable } from '../../../scheduler/expressions/columns/value-table.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
