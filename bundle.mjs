@@ -17,6 +17,9 @@ const entries = [
   'scheduler/worker/worker-process',
 ];
 
+/** A program that the tests start, and kill, a thousand times: to load its modules one by one takes most of its time. */
+const testEntries = ['test/scheduler/processes/server'];
+
 /** Packages that read files beside their own modules: a thread's first module, a native library. */
 const unbundled = [/^piscina$/, /^@duckdb\/node-bindings$/];
 
@@ -27,7 +30,7 @@ const notInstalled = [
   /^class-(transformer|validator)$/,
 ];
 
-async function bundle(dist) {
+async function bundle(dist, entries, chunks) {
   const build = await rolldown({
     input: Object.fromEntries(entries.map((entry) => [entry, join(root, `${entry}.ts`)])),
     platform: 'node',
@@ -42,7 +45,7 @@ async function bundle(dist) {
     dir: dist,
     format: 'esm',
     entryFileNames: '[name].js',
-    chunkFileNames: 'chunks/[name]-[hash].js',
+    chunkFileNames: `${chunks}/[name]-[hash].js`,
     comments: false,
     sourcemap: true,
     sourcemapExcludeSources: true,
@@ -81,4 +84,7 @@ const http = {
   },
 };
 
-await bundle(resolve(process.argv[2]));
+// `node bundle.mjs <folder> [--tests]`; with `--tests`, also the programs that only tests start.
+const dist = resolve(process.argv[2]);
+await bundle(dist, entries, 'chunks');
+if (process.argv[3] === '--tests') await bundle(dist, testEntries, 'test/chunks');

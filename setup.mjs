@@ -305,7 +305,8 @@ async function buildWith(compile, stamp, wanted) {
   const discard = (...folders) =>
     folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
   if (compile) copyModules(fresh);
-  const programs = [...(compile ? [[...compile, fresh]] : []), ['bundle.mjs', bundles]];
+  const bundler = ['bundle.mjs', bundles, ...(compile ? ['--tests'] : [])];
+  const programs = [...(compile ? [[...compile, fresh]] : []), bundler];
   const ends = await Promise.all(programs.map((program) => exitOf(runtime(), program)));
   const end = ends.find(({ asked }) => asked !== null) ?? ends.find(({ code }) => code !== 0);
   if (end) {

@@ -35,7 +35,7 @@ export class InferredColumn extends ValueColumn {
   #isMixed = false;
   /** Whether a text is longer than the type `string` allows. */
   #hasLongText = false;
-  /** Whether every text so far is a date; false from the beginning if the hint has the type `string`. */
+  /** Whether every text so far is a date; false from the beginning if the hint is a `string` column that has values. */
   #areDates = true;
   #builder: BooleanBuilder | LongBuilder | DoubleBuilder | Utf8Builder | null = null;
   #object: ObjectColumn | null = null;

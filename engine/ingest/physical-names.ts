@@ -4,6 +4,9 @@ import { rowIdColumn } from '../store/row-ids.js';
 /** The columns that the server adds to every segment. Fields of a record with these names are discarded, but for `givenIdColumn`. */
 export const reservedNames: readonly string[] = ['_id', '_commit'];
 
+/** DuckDB's virtual columns with the place of a row. A stored column of the same name would hide them from queries by SQL. */
+const virtualColumnNames: readonly string[] = ['file_index', 'file_row_number'];
+
 /** The column in which an import stores the ids given in its records, until it knows which records they replace. */
 export const givenIdColumn: Column = {
   name: '_id',
@@ -38,12 +41,13 @@ export function isOfGivenRecords({ physical }: Column): boolean {
 export class PhysicalNames {
   readonly #usedNames = new Set<string>();
 
-  /** `physical` has the names already in use; at the top level, the names of reserved and internal columns are in use as well. */
+  /** `physical` has the names already in use; at the top level, the names of reserved, internal and virtual columns are in use as well. */
   constructor(physical: Iterable<string>, isTop: boolean) {
     for (const name of physical) this.#usedNames.add(name.toLowerCase());
     if (isTop)
       for (const name of [
         ...reservedNames,
+        ...virtualColumnNames,
         rowIdColumn.physical,
         givenIdColumn.physical,
         computedMarksColumn.physical,

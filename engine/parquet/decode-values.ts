@@ -142,7 +142,6 @@ function deltaStrings(source: ByteSource, count: number): DecodedValues {
   return stringsOf(target, end);
 }
 
-/** Returns the dictionary entries with these indices. */
 /** Throws a `RangeError` if one of the first `count` indices is not that of an entry. */
 function checkIndices(indices: Int32Array, count: number, entries: number): void {
   let largest = 0;
@@ -150,6 +149,7 @@ function checkIndices(indices: Int32Array, count: number, entries: number): void
   if (count > 0 && largest >= entries) throw new RangeError('an index is outside the dictionary');
 }
 
+/** Returns the dictionary entries with these indices. */
 function gatherValues(
   dictionary: DecodedValues,
   indices: Int32Array,

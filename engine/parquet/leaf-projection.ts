@@ -9,9 +9,9 @@ type ReadLeaf = (leaf: number) => DecodedColumnChunk;
  * Describes how the levels of a leaf that a file lacks follow from those of a stored leaf: one below the innermost group around the missing
  * leaf that the file has.
  */
-interface MissingLeaf {
+interface LevelSource {
   /** The index of the stored leaf in the file. */
-  readonly leaf: number;
+  readonly storedLeaf: number;
   /** The definition level at which that group is present. */
   readonly depth: number;
   /** Number of lists around that group's members. */
@@ -38,7 +38,7 @@ export function readProjectedLeaves(
   const fill = (
     node: SchemaNode,
     storedNode: SchemaNode | undefined,
-    stub: MissingLeaf | undefined,
+    levelSource: LevelSource | undefined,
     { depth, lists }: { readonly depth: number; readonly lists: number },
   ): void => {
     if (node.column.type !== 'group') {
@@ -51,16 +51,17 @@ export function readProjectedLeaves(
       else {
         const { maxRepetition } = schema.leaves[node.leaf]!;
         parts[node.leaf] =
-          stub === undefined
+          levelSource === undefined
             ? nullLeafPart(rows, maxRepetition)
-            : levelsOfMissing(readOnce(stub.leaf), stub, maxRepetition);
+            : levelsOfMissing(readOnce(levelSource.storedLeaf), levelSource, maxRepetition);
       }
       return;
     }
     // A group adds one definition level; a list adds two more.
     const { isList } = node.column;
     const inside = { depth: depth + (isList ? 3 : 1), lists: lists + (isList ? 1 : 0) };
-    const below = storedNode === undefined ? stub : { leaf: storedNode.leaf, ...inside };
+    const below =
+      storedNode === undefined ? levelSource : { storedLeaf: storedNode.leaf, ...inside };
     for (const member of node.members)
       fill(member, matchingNode(storedNode?.members, member), below, inside);
   };
@@ -91,12 +92,12 @@ function nullLeafPart(rows: number, maxRepetition: number): DecodedColumnChunk {
 }
 
 /**
- * Returns the levels of a leaf that the file lacks, so that all its values are null, from the levels `part` of the stored leaf that `stub`
+ * Returns the levels of a leaf that the file lacks, so that all its values are null, from the levels `part` of the stored leaf that `levelSource`
  * names.
  */
 function levelsOfMissing(
   part: DecodedColumnChunk,
-  stub: MissingLeaf,
+  levelSource: LevelSource,
   maxRepetition: number,
 ): DecodedColumnChunk {
   const definition = new Uint16Array(part.slots);
@@ -104,8 +105,8 @@ function levelsOfMissing(
   let slots = 0;
   for (let slot = 0; slot < part.slots; slot++) {
     const repeated = part.repetition?.[slot] ?? 0;
-    if (repeated > stub.lists) continue;
-    definition[slots] = Math.min(part.definition[slot]!, stub.depth);
+    if (repeated > levelSource.lists) continue;
+    definition[slots] = Math.min(part.definition[slot]!, levelSource.depth);
     if (repetition !== undefined) repetition[slots] = repeated;
     slots++;
   }

@@ -74,7 +74,7 @@ export class JobHostCalls {
     const earlierBatch = calls.batches[textIndex];
     if (earlierBatch !== undefined) {
       const answers = earlierBatch.answers ?? (await earlierBatch.pendingAnswers);
-      const answer = answerAt(answers, calls.batchIndices[textIndex]!);
+      const answer = answerAt(answers, calls.indicesInBatch[textIndex]!);
       if (answer !== null) return answer;
       // While the answer was awaited, another thread may have made the same call, or all calls may have been forgotten.
       if (calls.batches[textIndex] !== earlierBatch || keptCalls !== this.#sentCalls)
@@ -83,7 +83,7 @@ export class JobHostCalls {
     const answer = this.#ask(request) as Promise<HostCallResult>;
     const ownBatch = createSentBatch(answer.then((one) => packAnswers([one])));
     calls.batches[textIndex] = ownBatch;
-    calls.batchIndices[textIndex] = 0;
+    calls.indicesInBatch[textIndex] = 0;
     ownBatch.pendingAnswers.then(
       (answers) => this.#keep(ownBatch, answers),
       () => this.#addKeptLength(100), // the caller gets the error from `answer`
@@ -114,17 +114,17 @@ export class JobHostCalls {
       return text;
     });
     const answers: PackedAnswers[] = [];
-    const batchIndices: number[] = [];
+    const indicesInBatch: number[] = [];
     const pendingGroups = Array.from(groups, async ([calls, group]) => {
       const groupTexts = packStrings(group.map((i) => textsInTables[i]!));
       const groupAnswers = await this.#answerTogether(calls, groupTexts);
       for (const [at, i] of group.entries()) {
         answers[i] = groupAnswers;
-        batchIndices[i] = at;
+        indicesInBatch[i] = at;
       }
     });
     await Promise.all(pendingGroups);
-    return gatherAnswers(answers, batchIndices);
+    return gatherAnswers(answers, indicesInBatch);
   }
 
   /** Returns the answers to calls: those already known, those that other threads wait for, and those that the API process gives now. */
@@ -137,10 +137,10 @@ export class JobHostCalls {
       newIndices.length === 0 ? null : createSentBatch(this.#askForCalls(calls, texts, newIndices));
     for (let at = 0; at < newIndices.length; at++) {
       calls.batches[textIndices[newIndices[at]!]!] = ownBatch!;
-      calls.batchIndices[textIndices[newIndices[at]!]!] = at;
+      calls.indicesInBatch[textIndices[newIndices[at]!]!] = at;
     }
     const batches = Array.from(textIndices, (textIndex) => calls.batches[textIndex]!);
-    const batchIndices = textIndices.map((textIndex) => calls.batchIndices[textIndex]!);
+    const indicesInBatch = textIndices.map((textIndex) => calls.indicesInBatch[textIndex]!);
     if (ownBatch !== null) {
       const answers = await ownBatch.pendingAnswers;
       this.#keep(ownBatch, answers);
@@ -154,7 +154,7 @@ export class JobHostCalls {
     const answers: (PackedAnswers | null)[] = [];
     for (const one of batches)
       answers.push(one.answers ?? (await one.pendingAnswers.catch(() => null)));
-    return gatherAnswers(answers, batchIndices);
+    return gatherAnswers(answers, indicesInBatch);
   }
 
   /** Returns the answers of the API process to the calls at `indices`. If the request fails, all of these answers are missing. */

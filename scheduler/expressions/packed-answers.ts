@@ -31,21 +31,21 @@ export function answerAt(answers: PackedAnswers, at: number): HostCallResult | n
 }
 
 /**
- * Joins answers from several batches: answer `i` of the result is answer `batchIndices[i]` of `batches[i]`, or missing if that batch is
+ * Joins answers from several batches: answer `i` of the result is answer `indicesInBatch[i]` of `batches[i]`, or missing if that batch is
  * null.
  */
 export function gatherAnswers(
   batches: readonly (PackedAnswers | null)[],
-  batchIndices: ArrayLike<number>,
+  indicesInBatch: ArrayLike<number>,
 ): PackedAnswers {
   const table = new FloatPathsTable(batches.length);
   for (let i = 0; i < batches.length; i++) {
     const batch = batches[i]!;
-    if (batch !== null && hasAnswer(batch, batchIndices[i]!))
-      table.setFloatPaths(i, batch.floats[batch.floatsOf[batchIndices[i]!]!]);
+    if (batch !== null && hasAnswer(batch, indicesInBatch[i]!))
+      table.setFloatPaths(i, batch.floats[batch.floatsOf[indicesInBatch[i]!]!]);
   }
   const texts = batches.map((batch) => batch?.texts ?? null);
-  return { texts: gatherStrings(texts, batchIndices), ...table.packFloatPaths() };
+  return { texts: gatherStrings(texts, indicesInBatch), ...table.packFloatPaths() };
 }
 
 /** Whether a call of a batch was answered. */

@@ -21,10 +21,10 @@ export interface SentCallTable {
   readonly texts: ValueTable;
   /**
    * The batch in which each call was last sent, by the dictionary index of its text in `texts`; undefined for a call that was not sent yet
-   * or that its batch left unanswered. `batchIndices` has the index of the call in that batch.
+   * or that its batch left unanswered. `indicesInBatch` has the index of the call in that batch.
    */
   readonly batches: (SentBatch | undefined)[];
-  readonly batchIndices: number[];
+  readonly indicesInBatch: number[];
 }
 
 /** Calls that an attempt at a job has made. A call is found whether it comes with a `CallTemplate` or as a whole text. */
@@ -67,7 +67,7 @@ export class SentCalls {
 }
 
 function createSentCallTable(): SentCallTable {
-  return { texts: new ValueTable(), batches: [], batchIndices: [] };
+  return { texts: new ValueTable(), batches: [], indicesInBatch: [] };
 }
 
 function isSameTemplate(one: CallTemplate, other: CallTemplate): boolean {

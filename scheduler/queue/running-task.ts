@@ -31,7 +31,7 @@ export class RunningTask {
   progressTotal = 0;
   /** A promise that resolves when the task has ended or is queued again. */
   readonly finished = Promise.withResolvers<void>();
-  readonly #left = new AbortController();
+  readonly #leftWorkerController = new AbortController();
   #startedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
@@ -53,7 +53,7 @@ export class RunningTask {
 
   /** A signal that aborts when the task leaves the worker process. */
   get leftWorker(): AbortSignal {
-    return this.#left.signal;
+    return this.#leftWorkerController.signal;
   }
 
   /** Begins the phase `working`, from which the rate of records is computed. */
@@ -76,7 +76,7 @@ export class RunningTask {
   /** Ends the phase `working`. No progress is written after the returned promise has resolved. */
   async leaveWork(phase: 'publishing' | 'ended'): Promise<void> {
     this.phase = phase;
-    this.#left.abort();
+    this.#leftWorkerController.abort();
     clearTimeout(this.#timer);
     await this.#written;
   }

@@ -173,7 +173,7 @@ export function normalizeAminoAcidChange(
   const wholeNotation =
     position === undefined ? text : `${code(reference)}${position}${code(alternate)}`;
   const match =
-    /^(?:p\.)?\(?([A-Z]{3}|[A-Z*])(\d+)(?:_([A-Z]{3}|[A-Z*])(\d+))?([A-Z]{3}|[A-Z*]|=|\?)?((?:fs|delins|del|dup|ins)?.*?)\)?$/i.exec(
+    /^(?:p\.)?\(?([A-Z]{3}|[A-Z*])(\d+)(?:_([A-Z]{3}|[A-Z*])(\d+))?((?!.fs)[A-Z]{3}|[A-Z*]|=|\?)?((?:fs|delins|del|dup|ins)?.*?)\)?$/i.exec(
       /^(?:p\.)?\(?[A-Z*]+\d+(?:_[A-Z*]+\d+)?(?:del|dup|ins|fs)/i.test(wholeNotation)
         ? wholeNotation.replace(/(\d)(del|dup|ins|fs)/i, '$1=$2')
         : wholeNotation,

@@ -29,7 +29,7 @@ export function asInt(value: PyValue): PyInt | undefined {
   return typeof value === 'boolean' ? Number(value) : undefined;
 }
 
-/** Returns an int that is used as an index; throws the same TypeError as CPython for other values. */
+/** Returns an int argument; throws the TypeError of CPython's `operator.index` for other values. */
 export function toIndex(value: PyValue): PyInt {
   const int = asInt(value);
   if (int === undefined)

@@ -44,16 +44,11 @@ export function asciiDigits(text: string): string {
   return text.replaceAll(/\p{Nd}/gu, (one) => String(digitValue(one.codePointAt(0)!)));
 }
 
-/**
- * Returns the value of a decimal digit. The digits of a script are a block of ten that begins with zero, and the code point before the zero
- * is no decimal digit, except among the mathematical digits.
- */
+/** Returns the value of a decimal digit. Decimal digits come in blocks of ten that begin with zero; several blocks may be adjacent. */
 function digitValue(code: number): number {
-  let zero = code;
-  while (code - zero < 9 && isDecimalDigit(zero - 1)) zero -= 1;
-  // The mathematical digits (U+1D7CE to U+1D7FF) are five adjacent blocks of ten.
-  if (code >= 0x1d7ce && code <= 0x1d7ff) return (code - 0x1d7ce) % 10;
-  return code - zero;
+  let firstZero = code;
+  while (isDecimalDigit(firstZero - 1)) firstZero -= 1;
+  return (code - firstZero) % 10;
 }
 
 function isDecimalDigit(code: number): boolean {

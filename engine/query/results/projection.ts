@@ -19,18 +19,18 @@ export interface ProjectedColumn {
  */
 export function project(
   columns: Columns,
-  rows: readonly DatasetField[],
+  datasetFields: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly ProjectedColumn[] {
   let cachedProjections = projectionsByColumns.get(columns);
-  if (cachedProjections?.rows !== rows) {
-    cachedProjections = { rows, projections: new LruCache(maxCachedProjections) };
+  if (cachedProjections?.datasetFields !== datasetFields) {
+    cachedProjections = { datasetFields, projections: new LruCache(maxCachedProjections) };
     projectionsByColumns.set(columns, cachedProjections);
   }
   const { fields, excludeFields } = request;
   const key = fields === null && excludeFields.length === 0 ? '' : JSON.stringify([fields, excludeFields]); // prettier-ignore
   const projection =
-    cachedProjections.projections.get(key) ?? newProjection(columns, rows, request);
+    cachedProjections.projections.get(key) ?? newProjection(columns, datasetFields, request);
   cachedProjections.projections.set(key, projection);
   return projection;
 }
@@ -45,19 +45,23 @@ const maxCachedProjections = 16;
 const projectionsByColumns = new WeakMap<
   Columns,
   {
-    readonly rows: readonly DatasetField[];
+    readonly datasetFields: readonly DatasetField[];
     readonly projections: LruCache<string, readonly ProjectedColumn[]>;
   }
 >();
 
 function newProjection(
   columns: Columns,
-  rows: readonly DatasetField[],
+  datasetFields: readonly DatasetField[],
   request: Pick<QueryRequest, 'fields' | 'excludeFields'>,
 ): readonly ProjectedColumn[] {
   const available = [
     ...reservedColumns,
-    ...sortByFieldOrdering(storedAndDeclaredColumns(columns, rows, request), rows, []),
+    ...sortByFieldOrdering(
+      storedAndDeclaredColumns(columns, datasetFields, request),
+      datasetFields,
+      [],
+    ),
   ];
   const wantedColumns = request.fields ? pickPaths(available, request.fields) : available;
   const storedNames = new Set([...reservedColumns, ...columns].map((column) => column.name));
@@ -73,11 +77,11 @@ function newProjection(
  */
 function storedAndDeclaredColumns(
   columns: Columns,
-  rows: readonly DatasetField[],
+  datasetFields: readonly DatasetField[],
   { fields }: Pick<QueryRequest, 'fields'>,
 ): Columns {
   const names = new Set([...reservedColumns, ...columns].map((column) => column.name));
-  const fieldsWithoutColumn = rows.filter(
+  const fieldsWithoutColumn = datasetFields.filter(
     ({ path, name }) =>
       path.length === 1 && !names.has(name) && (fields !== null || !name.includes('.')),
   );
@@ -94,11 +98,11 @@ function storedAndDeclaredColumns(
 
 function sortByFieldOrdering(
   columns: Columns,
-  rows: readonly DatasetField[],
+  datasetFields: readonly DatasetField[],
   above: readonly string[],
 ): Columns {
   const orderingByName = new Map<string, number>();
-  for (const row of rows) {
+  for (const row of datasetFields) {
     if (row.ordering === null || row.path.length !== above.length + 1) continue;
     if (above.every((name, index) => row.path[index] === name))
       orderingByName.set(row.path.at(-1)!, row.ordering);
@@ -106,7 +110,10 @@ function sortByFieldOrdering(
   const rank = (column: Column): number => orderingByName.get(column.name) ?? Infinity;
   const sortedColumns = columns.map((column) =>
     column.children
-      ? { ...column, children: sortByFieldOrdering(column.children, rows, [...above, column.name]) }
+      ? {
+          ...column,
+          children: sortByFieldOrdering(column.children, datasetFields, [...above, column.name]),
+        }
       : column,
   );
   if (orderingByName.size === 0) return sortedColumns;

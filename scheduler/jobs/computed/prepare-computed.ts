@@ -78,7 +78,7 @@ export async function prepareComputedTable(
       validation: lenientValidation,
       change: null,
       changesSource: false,
-      sourceRows: sourceRowColumn(
+      sourceRowColumn: sourceRowColumn(
         [...columns.map(({ to }) => to), ...declaredColumns],
         computedNames,
       ),

@@ -43,7 +43,7 @@ export async function writeComputedTable(
   engine: Partial<QueryEngine>,
 ): Promise<TableResult> {
   const { migration } = params;
-  const { snapshot, request, sourceRows } = migration;
+  const { snapshot, request, sourceRowColumn } = migration;
   await makeFolder(folder);
   await sweepFolder(folder); // the folder may have files of an earlier attempt
   const writer: ChunkWriter = new ChunkWriter(migration, {
@@ -59,7 +59,7 @@ export async function writeComputedTable(
   const options = { signal, timeoutMs: params.timeoutMs, subject };
   await writer.writeAllChunks(findRows(engine, snapshot, request, options));
   const outcome = migrationOutcome(migration, writer.completedChunks, writer.countRecords());
-  const columns = [...outcome.columns, sourceRows!];
+  const columns = [...outcome.columns, sourceRowColumn!];
   const segments = writer.segments();
   await writeStream(join(folder, schemaFileName), [encodeSchemaFile(columns)]);
   // If a chunk was written a second time, its first file is still in the folder.

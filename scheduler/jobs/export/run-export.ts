@@ -102,7 +102,7 @@ interface ExportContent extends Pick<ExportParams, 'format' | 'snapshot' | 'isSt
   readonly annotation: ExportAnnotation | null;
   /** The number of records, as far as it is known in advance; null if it is not. */
   readonly total: number | null;
-  /** The warnings about annotated records; absent for stored records. */
+  /** The warnings about records that were annotated into a table; absent for others. */
   readonly warnings?: readonly FileWarning[];
 }
 
@@ -280,7 +280,7 @@ async function* encodeParts(
     const part = await resumableParts.restoreOrEncode(job, async () => (await encodeInPool()).part);
     return { part, records: foundCount, found: foundCount };
   };
-  // For annotated records, progress was reported while they were annotated, so writing them reports none.
+  // For records that were annotated into a table, progress was reported meanwhile, so writing them reports none.
   const isReported = content.warnings === undefined;
   if (isReported) reportRecords(context, 0, total);
   let processedCount = 0;

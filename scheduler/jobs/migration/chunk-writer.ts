@@ -80,7 +80,7 @@ export class ChunkWriter {
     return errorIndex === -1 ? knownResults : knownResults.slice(0, errorIndex + 1);
   }
 
-  /** Returns the samples for the detection of entity types; empty if none is detected. */
+  /** Returns the samples for the detection of entity types; empty if the migration detects none. */
   samples(): readonly SourceSamples[] {
     const { entityDetection } = this.#params;
     if (entityDetection === null || this.#samples === null) return [];
@@ -142,8 +142,8 @@ export class ChunkWriter {
    * read.
    */
   #gatherChunks(chunks: AsyncIterable<ChunkRows>): AsyncIterable<ChunkRows> {
-    const { snapshot, columns, expressions, sourceRows } = this.#params;
-    if (sourceRows !== null || this.#readsNothing) return chunks;
+    const { snapshot, columns, expressions, sourceRowColumn } = this.#params;
+    if (sourceRowColumn !== null || this.#readsNothing) return chunks;
     const columnsRead = [columns.map(({ from }) => from), expressions?.inputs ?? []];
     const keptColumns = presentColumns(snapshot.columns, columnsRead);
     return gatherOrdered(chunks, { snapshot, columns: keptColumns, context: this.#context });
@@ -231,7 +231,7 @@ export class ChunkWriter {
     { columns, expressions, final }: ChunkPlan,
     isDryRun: boolean,
   ): Promise<MigratedChunk> {
-    const { commitId, sourceRows, validation, change, entityDetection } = this.#params;
+    const { commitId, sourceRowColumn, validation, change, entityDetection } = this.#params;
     const { pool, scratch, signal, attempt: taskAttempt } = this.#context;
     const name = `${commitId}-${String(index).padStart(6, '0')}`;
     const chunk = await pool.run(
@@ -244,7 +244,7 @@ export class ChunkWriter {
         index,
         commitId,
         final: final ?? null,
-        sourceRows,
+        sourceRowColumn,
         requiredKey: requiredKeyOf(this.#params, final !== undefined),
         isFinal: pass !== 'a',
         validation,

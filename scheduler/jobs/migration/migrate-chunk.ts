@@ -52,7 +52,7 @@ export interface MigrationChunk extends RejectionSettings {
   /** In the second pass and for the sample of a dry run, the columns of the target with the types of all records; otherwise null. */
   readonly final: Columns | null;
   /** The column for row numbers in the source, as in `MigrationParams`. */
-  readonly sourceRows: Column | null;
+  readonly sourceRowColumn: Column | null;
   /** Which values are sampled to detect entity types; null for none. */
   readonly sampling: SamplingOptions | null;
   /** Whether no segment is written. */
@@ -280,9 +280,9 @@ async function writeMigratedRecords(
   rows: ChunkRows,
   job: MigrationChunk,
 ): Promise<Segment> {
-  const { commitId, index, file, sourceRows } = job;
-  if (sourceRows !== null)
-    return writeSegmentUnflushed(await addSourceRowColumn(batch, rows, sourceRows), file);
+  const { commitId, index, file, sourceRowColumn } = job;
+  if (sourceRowColumn !== null)
+    return writeSegmentUnflushed(await addSourceRowColumn(batch, rows, sourceRowColumn), file);
   const wholeBatch = withRecordIds(batch, commitId, index);
   const segment = await writeSegmentUnflushed(wholeBatch, file);
   wholeBatch.release();

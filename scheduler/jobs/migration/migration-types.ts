@@ -45,7 +45,7 @@ export interface MigrationParams {
    * The column for the row numbers of the records in the source; with it, the records keep the ids that they have there. Null for a
    * migration.
    */
-  readonly sourceRows: Column | null;
+  readonly sourceRowColumn: Column | null;
   /** For a dry run: the fields of the target. Null for a migration. */
   readonly dryRun: { readonly fields: readonly FieldRow[] } | null;
 }

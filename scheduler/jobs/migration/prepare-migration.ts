@@ -86,7 +86,7 @@ export async function prepareMigration(
     request,
     stored: storedColumns,
     validation: validationOf(row.validationParams ?? {}),
-    sourceRows: null,
+    sourceRowColumn: null,
     changesSource,
     dryRun: row.isDryRun ? { fields } : null,
   };

@@ -175,3 +175,25 @@ test('refuses a cursor that is made up, altered, or of another query or dataset'
     cursor: ['This cursor belongs to another dataset.'],
   });
 });
+
+test('records keep their order by every executor if fields have the names of columns of the SQL engine', async () => {
+  for (const fixture of [{ ann, vaultId }, columnlessFixture]) {
+    const dataset = { vault_id: fixture.vaultId, name: 'with row numbers' };
+    const dataset_id = idOf(await fixture.ann.post('/v2/datasets', dataset));
+    const importRecords = async (records: readonly object[], commit_mode: string) => {
+      const request = { dataset_id, data_records: records, commit_mode };
+      const { json } = await fixture.ann.post('/v2/dataset_imports', request);
+      expect(json['status']).toBe('completed');
+    };
+    // Generated ids sort before this one.
+    await importRecords([{ _id: 'mine', file_index: 1, file_row_number: 5 }], 'upsert');
+    await importRecords([{ file_index: 2, file_row_number: 0 }], 'append');
+    for (const cursor of [undefined, true]) {
+      const { json } = await fixture.ann.post(`/v2/datasets/${dataset_id}/data`, { cursor });
+      expect(json['results']).toMatchObject([
+        { file_index: 1, file_row_number: 5 },
+        { file_index: 2, file_row_number: 0 },
+      ]);
+    }
+  }
+});

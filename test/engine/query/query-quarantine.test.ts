@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(data.root, { recursive: true }));
 
-/** Runs a process that begins some queries (each a word) and is killed before they end. */
+/** Runs a process that begins some queries (SQL statements) and is killed before they end. */
 async function dieDuringQueries(...queries: string[]): Promise<void> {
   const module = (name: string): string =>
     JSON.stringify(new URL(`../../../engine/${name}.js`, import.meta.url).href);

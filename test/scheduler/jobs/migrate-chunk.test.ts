@@ -49,7 +49,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     expressions: null,
     index: 0,
     commitId: 77,
-    sourceRows: null,
+    sourceRowColumn: null,
     sampling: null,
     final: null,
     requiredKey: null,

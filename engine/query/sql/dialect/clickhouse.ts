@@ -55,7 +55,7 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Dial
       },
       // Files are read in parallel, so records do not come in the order of the files.
       keepsOrder: false,
-      // `_id`s ascend in insertion order, so the records are ordered by them.
+      // Records come in the order of their `_id`s: generated ones ascend as their commits were begun.
       insertionOrder: () => `${relation}."_id"`,
       rowRef: () => ({ file: '0', row: `${relation}."_id"`, type: 'string' }),
 

@@ -58,7 +58,7 @@ export function duckdbDialect(columns: Columns): Dialect {
       return isInterleaved ? `r."${rowIdColumn.physical}~"` : undefined;
     },
     insertionOrder: () => (hidesRowNumbers ? 'r."_id"' : 'r.file_index, r.file_row_number'),
-    // `_id`s ascend in insertion order, so they can replace row numbers.
+    // Without row numbers, records come in the order of their `_id`s: generated ones ascend as their commits were begun.
     rowRef: () =>
       hidesRowNumbers
         ? { file: '0', row: 'r."_id"', type: 'string' }
