@@ -186,14 +186,12 @@ test('records keep their order by every executor if fields have the names of col
       expect(json['status']).toBe('completed');
     };
     // Generated ids sort before this one.
-    await importRecords([{ _id: 'mine', file_index: 1, file_row_number: 5 }], 'upsert');
-    await importRecords([{ file_index: 2, file_row_number: 0 }], 'append');
-    for (const cursor of [undefined, true]) {
-      const { json } = await fixture.ann.post(`/v2/datasets/${dataset_id}/data`, { cursor });
-      expect(json['results']).toMatchObject([
-        { file_index: 1, file_row_number: 5 },
-        { file_index: 2, file_row_number: 0 },
-      ]);
+    const [first, second] = [{ n: 1, file_index: 1, file_row_number: 5 }, { n: 1, file_index: 2, file_row_number: 0 }]; // prettier-ignore
+    await importRecords([{ _id: 'mine', ...first }], 'upsert');
+    await importRecords([second], 'append');
+    for (const query of [{}, { cursor: true }, { ordering: ['n'] }]) {
+      const { json } = await fixture.ann.post(`/v2/datasets/${dataset_id}/data`, query);
+      expect(json['results']).toMatchObject([first, second]);
     }
   }
 });
