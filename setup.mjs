@@ -105,8 +105,8 @@ function tierFor(rest) {
 }
 
 /**
- * Lets the fast tier keep its temporary files, less than 100 MB, in memory if there is room for them, because flushes to a disk take a tenth of
- * its time. The slow tier tests what disks do, and uses the folder of the system.
+ * Lets the fast tier keep its temporary files, less than 100 MB, in memory if there is room for them, because flushes to a disk take a
+ * tenth of its time. The slow tier tests what disks do, and uses the folder of the system.
  */
 function keepTemporaryFilesInMemory(rest) {
   const memory = '/dev/shm';

@@ -92,8 +92,8 @@ function nullLeafPart(rows: number, maxRepetition: number): DecodedColumnChunk {
 }
 
 /**
- * Returns the levels of a leaf that the file lacks, so that all its values are null, from the levels `part` of the stored leaf that `levelSource`
- * names.
+ * Returns the levels of a leaf that the file lacks, so that all its values are null, from the levels `part` of the stored leaf that
+ * `levelSource` names.
  */
 function levelsOfMissing(
   part: DecodedColumnChunk,

@@ -46,7 +46,10 @@ export async function estimateMemoryPerByte(
   return 1 + (recordCount * recordBytes + (recordCount - 1) * sharedBytes) / lineBytes;
 }
 
-/** Returns an upper estimate of the bytes that a record takes in the columns without the bytes of its texts, with one element in each list of objects. */
+/**
+ * Returns an upper estimate of the bytes that a record takes in the columns without the bytes of its texts, with one element in each list
+ * of objects.
+ */
 function columnBytesPerRow(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {
     if (children) return sum + (isList ? 4 : 0) + columnBytesPerRow(children);

@@ -31,7 +31,10 @@ interface SampleOptions {
   readonly widenedNames: Set<string>;
 }
 
-/** The parser stops using the fast path when the lines that needed the general path, counted from any line on, are this many more than the other lines. */
+/**
+ * The parser stops using the fast path when the lines that needed the general path, counted from any line on, are this many more than the
+ * other lines.
+ */
 const maxGeneralLines = 16;
 
 /** Parses FORMAT and the sample columns into a list of objects, one per sample (contract 10.6; VCF 4.5, section 1.6.2). */

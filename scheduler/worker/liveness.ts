@@ -24,8 +24,8 @@ const clockTickMs = 10;
 /**
  * Whether a worker without a recent heartbeat is stuck, rather than delayed by a busy machine. After the timeout, it is stuck if its main
  * thread is stopped, sleeps, or has used enough processor time to send a heartbeat; otherwise, because the thread waits for a processor or
- * a disk, only after `maxTimeoutsWithoutHeartbeat` timeouts. `before` is the state of the thread at about the last heartbeat. If the system does
- * not tell the current state (`now` is undefined), the timeout is four times as long.
+ * a disk, only after `maxTimeoutsWithoutHeartbeat` timeouts. `before` is the state of the thread at about the last heartbeat. If the system
+ * does not tell the current state (`now` is undefined), the timeout is four times as long.
  */
 export function isWorkerStuck(
   sinceHeartbeatMs: number,

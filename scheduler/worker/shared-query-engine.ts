@@ -10,9 +10,9 @@ import { spillFolder, type WorkerConfig } from './messages.js';
 const engineIdleMs = 10_000;
 
 /**
- * Returns the function that runs work with the query engine of the worker process (`RunContext`). All jobs share one engine, which is opened when a job
- * needs it and closed when no job has used it for `engineIdleMs`. It runs in the main thread, because pool threads may be terminated at any
- * moment.
+ * Returns the function that runs work with the query engine of the worker process (`RunContext`). All jobs share one engine, which is
+ * opened when a job needs it and closed when no job has used it for `engineIdleMs`. It runs in the main thread, because pool threads may be
+ * terminated at any moment.
  */
 export function sharedQueryEngine(
   data: DataFolder,

@@ -104,7 +104,8 @@ export interface Executor {
     options: RunOptions,
   ): Promise<CountsByNode | Unsupported>;
   /**
-   * Returns the inspector that answers the requests of `explain` about a query with this predicate. Absent for executors that `explain` does not ask.
+   * Returns the inspector that answers the requests of `explain` about a query with this predicate. Absent for executors that `explain`
+   * does not ask.
    */
   inspect?(snapshot: Snapshot, predicate: Predicate, options: RunOptions): RecordInspector;
 }

@@ -122,7 +122,9 @@ export interface ShardAnswer {
   readonly ranked: readonly RankedRow[];
   /** The records of the page, if one is requested, all its rows are known to be of this shard, and the shard knows the projection. */
   readonly page?: PageRecords;
-  /** The records of all rows of the answer, if a page is requested, `page` is absent, the rows are few, and the shard knows the projection. */
+  /**
+   * The records of all rows of the answer, if a page is requested, `page` is absent, the rows are few, and the shard knows the projection.
+   */
   readonly records?: PageRecords;
   readonly access: SegmentAccess;
 }

@@ -354,8 +354,8 @@ const forgottenSnapshot: Unsupported = {
 const maxRowsWithRecords = 16;
 
 /**
- * Returns the rows of the requested page if they are among these rows of a shard whatever the other shards find: if no other shard is asked,
- * or if the page is in the order of the segments and ends before the first segment of another shard.
+ * Returns the rows of the requested page if they are among these rows of a shard whatever the other shards find: if no other shard is
+ * asked, or if the page is in the order of the segments and ends before the first segment of another shard.
  */
 function rowsOfWholePage(
   { page, ordering, relevance, firstOtherSegment }: ShardQuery,

@@ -6,7 +6,9 @@ import type { RunOptions } from '../executor/run-options.js';
 import type { PlanRequest } from './plan.js';
 import type { QueryEngine } from './query-engine.js';
 
-/** Returns whether the plan needs an executor other than the log. If not, the log determines the rows, and `findRows` needs no executors. */
+/**
+ * Returns whether the plan needs an executor other than the log. If not, the log determines the rows, and `findRows` needs no executors.
+ */
 export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
   const batched = { engine: {}, snapshot, request: batchedRequest(request) };
   return planFor(batched, new Map()).steps[0]?.executor !== 'log';

@@ -87,7 +87,9 @@ export async function prepareComputedTable(
   };
 }
 
-/** Choice: the table of computed values also contains transient fields, which a dataset would not store, so that a query can filter by them. */
+/**
+ * Choice: the table of computed values also contains transient fields, which a dataset would not store, so that a query can filter by them.
+ */
 function computedExpressions(fields: readonly JsonObject[], data: JsonObject) {
   return {
     targetFields: fields.map((field) => ({ ...field, is_transient: false })),

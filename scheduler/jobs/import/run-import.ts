@@ -155,8 +155,8 @@ function requiredKeyOf({ change, expressions }: ImportParams): RequiredKey | und
 }
 
 /**
- * Returns a flow that processes at the same time two more chunks than there are threads, so that no thread waits while a chunk is prepared or its result is
- * transferred.
+ * Returns a flow that processes at the same time two more chunks than there are threads, so that no thread waits while a chunk is prepared
+ * or its result is transferred.
  */
 function createChunkFlow({ pool, signal }: RunContext): ChunkFlow {
   return new ChunkFlow(pool.threads + 2, signal);

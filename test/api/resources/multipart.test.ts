@@ -178,7 +178,7 @@ describe('an upload in parts (D8)', () => {
     expect((await downloadContent(upload.id)).equals(upload.bytes)).toBe(true);
   });
 
-  test('has at most 10,000 parts, and is kept waiting with blanks while they are joined', async () => {
+  test('is kept waiting with blanks while its parts are joined', async () => {
     const size = 8_000_000;
     const slowServer = await startServer({ limits: { ...uploadLimits, keepAliveMs: 1 } });
     try {
