@@ -46,6 +46,17 @@ const checkFormat = ['node_modules/prettier/bin/prettier.cjs', '--check', '.'];
 const interop = ['test/interop/run.mjs'];
 const clients = ['test/clients/run.mjs'];
 const lint = ['node_modules/oxlint/bin/oxlint', '--deny-warnings'];
+const tsc = ['node_modules/typescript/bin/tsc', '-p', '.'];
+/** Checks the types of all sources; what an earlier check has found is kept beside the packages, so that only what changes affect is checked. */
+const checkTypes = [
+  ...tsc,
+  '--noEmit',
+  '--incremental',
+  '--tsBuildInfoFile',
+  'node_modules/.strandlake-types',
+  '--checkers',
+  '2',
+];
 
 /** Each command: what has to be there before it, and the programs or functions it runs, in order. */
 const commands = {
@@ -55,9 +66,12 @@ const commands = {
   bundle: { needs: [install, bundle], runs: () => [] },
   test: {
     needs: [installAll, build, keepTemporaryFilesInMemory],
-    runs: (rest) => [[...jest, ...tierFor(rest), ...rest]],
+    runs: (rest) => [...typesFor(rest), [...jest, ...tierFor(rest), ...rest]],
   },
-  'test:all': { needs: [installAll, build], runs: (rest) => [[...jest, ...rest]] },
+  'test:all': {
+    needs: [installAll, build],
+    runs: (rest) => [...typesFor(rest), [...jest, ...rest]],
+  },
   build: { needs: [installAll, build], runs: () => [] },
   bench: {
     needs: [installAll, build, installPeer],
@@ -73,10 +87,10 @@ const commands = {
     needs: [installAll],
     runs: () => [['node_modules/prettier/bin/prettier.cjs', '--write', '.']],
   },
-  lint: { needs: [installAll], runs: () => [checkFormat, lint] },
+  lint: { needs: [installAll], runs: () => [checkFormat, lint, checkTypes] },
   check: {
     needs: [installAll],
-    runs: () => [checkFormat, lint, build, [...jest, ...tierFor([])]],
+    runs: () => [checkFormat, lint, checkTypes, build, [...jest, ...tierFor([])]],
   },
   ci: { needs: [installAll, build, installInterop], runs: () => [runEverything] },
 };
@@ -100,8 +114,16 @@ async function main(name, rest) {
 
 /** Jest's arguments that leave out the slow tests, or none when the command line names the tests to run. */
 function tierFor(rest) {
-  const namesTests = rest.some((argument) => !argument.startsWith('-'));
-  return namesTests ? [] : ['--testPathIgnorePatterns=\\.slow\\.test\\.js$'];
+  return namesTests(rest) ? [] : ['--testPathIgnorePatterns=\\.slow\\.test\\.js$'];
+}
+
+/** The check of types, before tests that the command line does not name: who runs one test again and again need not wait for it. */
+function typesFor(rest) {
+  return namesTests(rest) ? [] : [checkTypes];
+}
+
+function namesTests(rest) {
+  return rest.some((argument) => !argument.startsWith('-'));
 }
 
 /**
@@ -110,7 +132,7 @@ function tierFor(rest) {
  */
 function keepTemporaryFilesInMemory(rest) {
   const memory = '/dev/shm';
-  if (tierFor(rest).length === 0 || process.env.TMPDIR !== undefined) return;
+  if (namesTests(rest) || process.env.TMPDIR !== undefined) return;
   let folder;
   try {
     const { bavail, bsize } = statfsSync(memory);
@@ -124,7 +146,7 @@ function keepTemporaryFilesInMemory(rest) {
 }
 
 /**
- * What continuous integration runs: format, lint, the tests against an independent engine, and the tests of both tiers. A failing step
+ * What continuous integration runs: format, lint, types, the tests against an independent engine, and the tests of both tiers. A failing step
  * does not stop the next one, so that one log shows everything. The last line counts every test, and each other step as one.
  */
 async function runEverything() {
@@ -133,6 +155,7 @@ async function runEverything() {
   const steps = [
     ['format', checkFormat],
     ['lint', lint],
+    ['types', checkTypes],
     ['interoperability', interop],
     ['tests', [...jest, '--json', '--outputFile', results]],
   ];
@@ -267,30 +290,10 @@ function bundle() {
   return buildWith(undefined, '.strandlake-bundle', fingerprint(productFolders));
 }
 
-/**
- * Compiles all modules, with a check of their types, for tests and benchmarks, and makes the bundles, which tests start. What an earlier build
- * has left is copied, so that the compiler checks and writes only what changes have an effect on. One checker takes less processor time than
- * several, which each look at the types of the packages.
- */
+/** Compiles all modules, for tests and benchmarks, and makes the bundles, which tests start. Types are checked by `checkTypes`. */
 function build() {
-  const tsc = join('node_modules', 'typescript', 'bin', 'tsc');
-  const compile = [tsc, '-p', '.', '--incremental', '--checkers', '1', '--outDir'];
+  const compile = [...tsc, '--noCheck', '--outDir'];
   return buildWith(compile, '.strandlake-build', fingerprint(sourceFolders));
-}
-
-/** Copies the modules that tsc has written, and its notes about them, unless their sources are gone. */
-function copyModules(fresh) {
-  if (!existsSync(join('dist', 'tsconfig.tsbuildinfo'))) return;
-  cpSync('dist', fresh, {
-    recursive: true,
-    filter(file) {
-      const source = /^(.*)\.js(?:\.map)?$/.exec(relative('dist', file))?.[1];
-      if (source !== undefined) return existsSync(join(root, `${source}.ts`));
-      return (
-        file.endsWith('.tsbuildinfo') || (statSync(file).isDirectory() && !/[\\/]\./.test(file))
-      );
-    },
-  });
 }
 
 /**
@@ -304,7 +307,6 @@ async function buildWith(compile, stamp, wanted) {
   const bundles = `${fresh}.bundles`;
   const discard = (...folders) =>
     folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
-  if (compile) copyModules(fresh);
   const bundler = ['bundle.mjs', bundles, ...(compile ? ['--tests'] : [])];
   const programs = [...(compile ? [[...compile, fresh]] : []), bundler];
   const ends = await Promise.all(programs.map((program) => exitOf(runtime(), program)));

@@ -44,8 +44,6 @@ const maxReadmeLines = 15;
 const maxReadmeWords = 240;
 /** The number of files from which on a folder needs a README of its own. */
 const minFilesForReadme = 10;
-/** The READMEs that hold a table of rooms. */
-const tablesOfRooms = ['api/README.md', 'engine/README.md', 'engine/query/README.md', 'scheduler/README.md']; // prettier-ignore
 /** The limit on ARCHITECTURE.md: one page. */
 const maxArchitectureWords = 700;
 
@@ -177,7 +175,7 @@ describe('the sources', () => {
           (name) => `${folder}/${name}`,
         ),
       )
-      .filter((path) => path.endsWith('/README.md') && !tablesOfRooms.includes(path));
+      .filter((path) => path.endsWith('/README.md'));
     expect(pages.length).toBeGreaterThanOrEqual(rooms.length);
     const isShort = (path: string): boolean => {
       const text = readFileSync(path, 'utf8').trim();
@@ -199,12 +197,14 @@ describe('the sources', () => {
     ['engine/query', allowedQueryImports],
     ['scheduler', allowedSchedulerImports],
     ['api', allowedApiImports],
-  ])('%s/README.md holds the same table of imports', (folder, allowed) => {
-    const page = readFileSync(`${folder}/README.md`, 'utf8').replaceAll(/ +/g, ' ');
+  ])('docs/layout.md holds the same table of the rooms of %s', (folder, allowed) => {
+    const page = readFileSync('docs/layout.md', 'utf8').replaceAll(/ +/g, ' ');
+    const [, section = ''] = page.split(`## Rooms of \`${folder}\`\n`);
+    const [table = ''] = section.split('\n## ');
     for (const [part, others] of Object.entries(allowed)) {
       expect(rooms).toContain(`${folder}/${part}`);
       const cell = others.map((name) => `\`${name}\``).join(', ') || 'nothing';
-      expect(page).toMatch(new RegExp(`\\| \`${part}\` \\|[^|]*\\| ${cell} \\|`));
+      expect(table).toMatch(new RegExp(`\\| \`${part}\` \\|[^|]*\\| ${cell} \\|`));
     }
   });
 });

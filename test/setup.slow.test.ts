@@ -10,7 +10,7 @@ import { pollUntil } from './until.js';
 /** The source of a simulated bundler, which counts its runs and "bundles" one program. */
 const stubBundler = `import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
   appendFileSync('runs', 'b');
-  if (readFileSync('cli/strandlake.ts', 'utf8').includes('a mistake')) process.exit(3);
+  if (readFileSync('cli/strandlake.ts', 'utf8').includes('of the bundle')) process.exit(3);
   const out = process.argv[2] + '/cli';
   mkdirSync(out, { recursive: true });
   writeFileSync(out + '/strandlake.js', \`
@@ -19,14 +19,18 @@ const stubBundler = `import { appendFileSync, mkdirSync, readFileSync, writeFile
     if (process.argv.includes('--wait')) setInterval(() => {}, 1000);
   \`);`;
 
-/** The source of a simulated compiler, which counts its runs and "compiles" a module and an entry point, which the bundler must replace. */
+/**
+ * The source of a simulated compiler, which counts its checks of types and its other runs, and "compiles" a module and an entry point, which
+ * the bundler must replace.
+ */
 const stubCompiler = `const fs = require('fs');
-  fs.appendFileSync('runs', 'c');
-  if (fs.readFileSync('cli/strandlake.ts', 'utf8').includes('of types')) process.exit(2);
+  const onlyChecks = process.argv.includes('--noEmit');
+  fs.appendFileSync('runs', onlyChecks ? 't' : 'c');
+  if (fs.readFileSync('cli/strandlake.ts', 'utf8').includes(onlyChecks ? 'of types' : 'of syntax')) process.exit(2);
+  if (onlyChecks) process.exit(0);
   const out = process.argv[process.argv.indexOf('--outDir') + 1] + '/cli';
   fs.mkdirSync(out, { recursive: true });
   fs.writeFileSync(out + '/strandlake.js', 'process.exit(9)');
-  fs.writeFileSync(out + '/../tsconfig.tsbuildinfo', '');
   fs.writeFileSync(out + '/module.js', '');`;
 
 /** The path of a project whose packages are only simulated. */
@@ -45,6 +49,7 @@ beforeAll(() => {
   putFile('cli/strandlake.ts', 'export {};');
   runSetup('format'); // installs the packages, then fails because the formatter is missing
   putFile('node_modules/typescript/bin/tsc', stubCompiler);
+  putFile('node_modules/jest/bin/jest.js', `require('fs').appendFileSync('runs', 'j');`);
 });
 
 afterAll(() => rmSync(projectFolder, { recursive: true, force: true }));
@@ -78,15 +83,32 @@ describe('setup', () => {
     expect(readRuns()).toBe(runsAfter(runsBefore, 'bbcc'));
   });
 
-  test('builds again after a change, and keeps of the build before only modules that have a source', () => {
+  test('builds again after a change, and keeps nothing of the build before', () => {
     putFile('dist/test/stale.test.js', '');
     putFile('cli/added.ts', 'export {};');
-    putFile('dist/cli/added.js', 'compiled before');
     const runsBefore = readRuns();
     expect(runSetup('build').stderr).toBe('Building …\n');
     expect(readRuns()).toBe(runsAfter(runsBefore, 'bc'));
     expect(existsSync(join(projectFolder, 'dist/test/stale.test.js'))).toBe(false);
-    expect(readFileSync(join(projectFolder, 'dist/cli/added.js'), 'utf8')).toBe('compiled before');
+  });
+
+  test('checks types before the tests of a tier, and not before tests that the command names', () => {
+    runSetup('build');
+    const runsBefore = readRuns();
+    expect(runSetup('test', 'some').status).toBe(0);
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'j'));
+    expect(runSetup('test').status).toBe(0);
+    expect(runSetup('test:all', '--silent').status).toBe(0);
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'jjjtt'));
+  });
+
+  test('a mistake of types fails the tests of a tier, not the build', () => {
+    putFile('cli/strandlake.ts', 'a mistake of types');
+    const runsBefore = readRuns();
+    expect(runSetup('build').status).toBe(0);
+    expect(runSetup('test').status).toBe(2);
+    expect(readRuns()).toBe(runsAfter(runsBefore, 'bct'));
+    putFile('cli/strandlake.ts', 'export {};');
   });
 
   test('does not build again after an archive or a container has cut the times of files to seconds', () => {
@@ -123,8 +145,8 @@ describe('setup', () => {
   });
 
   test.each([
-    ['build', 'a mistake of types', 2],
-    ['start', 'a mistake', 3],
+    ['build', 'a mistake of syntax', 2],
+    ['start', 'a mistake of the bundle', 3],
   ])(
     'a failing %s keeps its exit code and the build before, and tries again next time',
     (command, text, code) => {
@@ -283,7 +305,10 @@ function runSetup(...args: string[]): SpawnSyncReturns<string> {
   });
 }
 
-/** Returns the runs so far, as a text with `b` for each run of the bundler, then `c` for each of the compiler, which runs at the same time. */
+/**
+ * Returns the runs so far, as a text with a letter for each, in alphabetical order: `b` bundler, `c` compiler, `j` Jest, `t` check of types. The
+ * bundler and the compiler run at the same time.
+ */
 function readRuns(): string {
   const runs = existsSync(join(projectFolder, 'runs'))
     ? readFileSync(join(projectFolder, 'runs'), 'utf8')
