@@ -20,8 +20,8 @@ export interface AddressOptions {
 /**
  * Returns a function that finds the address of a request: the configured public URL, else the address that a trusted proxy reports, else
  * the `Host` header. A forged `Host` header misleads only the client that sent it.
- * Choice: an account has an address of its own, with its subdomain before the public host name. Whatever the subdomain is, it is taken from
- * the requested host, and links in the answer use it as well. It gives no access to anything.
+ * Choice: with a public URL, each account has an address of its own, with its subdomain before the public host name. If the requested host
+ * is such an address, whatever its subdomain, links in the answer use it as well. It gives no access to anything.
  */
 export function createAddressReader(
   options: AddressOptions,

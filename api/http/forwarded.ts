@@ -28,8 +28,8 @@ const hostPattern = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5
  * clients can send them as well (threat W8).
  * The client is the last address in the list that is not a trusted proxy: each proxy appends the address of its peer, so the addresses
  * before that one were sent by the client itself.
- * Choice: if a request has `Forwarded` and `X-Forwarded-*` headers that contradict each other, only `X-Forwarded-Prefix` is used, because a
- * proxy that sets one kind passes on the other as the client sent it.
+ * Choice: if the header `Forwarded` of a request is malformed or contradicts its `X-Forwarded-*` headers, only `X-Forwarded-Prefix` is used,
+ * because a proxy that sets one kind passes on the other as the client sent it.
  */
 export function createForwardedReader(
   trusted: readonly string[],

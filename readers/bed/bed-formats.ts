@@ -80,9 +80,10 @@ export const bedFormatByTrackType: ReadonlyMap<string, BedFormat> = new Map([
  * Determines the format of a file from its name, the lines before its first feature, and the fields of its first features.
  *
  * Choice: the type of the last track line with a type before the first feature of a BED file determines the format (BED, bedGraph,
- * narrowPeak, broadPeak or gappedPeak); else the extension does; else the fields of the first lines, if they cannot be BED: ten fields of
- * which the last four are numbers (narrowPeak), nine of which the last three are numbers but not those of BED (broadPeak), or four of which
- * the last is a number, and in some lines neither digits alone nor a dot (bedGraph). The value `-1` for unknown is kept.
+ * narrowPeak, broadPeak or gappedPeak); else the extension does, unless it is `.bed`; else the fields of the first lines, if they cannot be
+ * BED: ten fields of which the last four are numbers (narrowPeak), nine of which the last three are numbers but in some line not those of
+ * BED (broadPeak), or four of which the last is a number, and in some lines neither digits alone nor a dot (bedGraph). The value `-1` for
+ * unknown is kept.
  */
 export function detectBedFormat(
   filename: string,

@@ -29,7 +29,7 @@ const maxHeaderBytes = 64 << 10;
  * Reads the lines before the first feature.
  *
  * Choice: without `genome_build`, the build of a BED file is the one that the `track`, `browser` and comment lines before its first feature
- * name (`db=hg38`), if they name only one; otherwise records have no `genomic_coordinates`.
+ * name (`db=hg38`) within its first 64 KB, if they name only one; otherwise records have no `genomic_coordinates`.
  */
 export async function readBedHeader(
   source: HeaderSource,

@@ -135,7 +135,7 @@ export class CellColumn extends ColumnBuilder {
 
   /**
    * Finds whether a column of numbers has integers that doubles cannot hold; `textAt` returns the cell that begins at a position. Choice:
-   * CSV numbers are doubles, but a column with integers that a double would round becomes a long.
+   * CSV numbers are doubles, but a column of integers within the range of a long, some of which a double would round, becomes a long.
    */
   detectLongColumn(textAt: (start: number) => string, report: Report): void {
     if (!this.hasNumbers || this.isText) return;

@@ -396,8 +396,8 @@ const maxDelimiterSampleRows = 50;
 
 /**
  * Choice: in a `.csv` or `.txt` file for which the request names no delimiter, cells are separated by that one of comma, tab, semicolon and
- * bar with which most of the first rows have as many cells as the first row, if the first row then has at least two cells; with equal
- * numbers of such rows, or without any, by the usual delimiter of the format.
+ * bar with which most of the first 50 rows have as many cells as the first of them, if that is at least two; rows with a quote inside a cell
+ * do not count as such. With equal numbers of such rows, or without any, cells are separated by the usual delimiter of the format.
  */
 function detectDelimiter(
   name: string,

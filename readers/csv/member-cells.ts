@@ -123,8 +123,8 @@ class CellObject extends ColumnBuilder {
 
 /**
  * Appends the cell `bytes[from..to)` if the column stores JSON, or if it stores lists and the cell has one as JSON. Returns whether it was
- * appended. Choice: a CSV cell of a field that is stored as JSON is JSON if it can be parsed as such, and otherwise a string; a cell of a
- * list is the list if it has the JSON of one, and otherwise its only element.
+ * appended. Choice: a CSV cell of a field that is stored as JSON is JSON if it can be parsed as such and its numbers are finite, and
+ * otherwise a string; a cell of a list is the list if it has the JSON of one, and otherwise its only element.
  */
 export function appendJsonCell(
   column: ValueColumn,

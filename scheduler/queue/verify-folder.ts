@@ -32,8 +32,8 @@ interface VerifyOptions {
 }
 
 /**
- * Checks a data folder that is not in use (threat catalogue, section 12: 2, 4 and 5): every file that the logs or the catalogue refer to
- * exists and is undamaged, there are no other files, and the logs, the catalogue and the record counts agree.
+ * Checks a data folder that is not in use: every file that the logs or the catalogue refer to exists and is undamaged, there are no other
+ * files, and the logs, the catalogue and the record counts agree.
  */
 export async function verifyFolder(parts: VerifyOptions): Promise<readonly FolderInconsistency[]> {
   const found: FolderInconsistency[] = [];
