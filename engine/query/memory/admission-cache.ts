@@ -16,9 +16,9 @@ export class AdmissionCache {
   #repeatedUses = 0;
   readonly #stats: CacheStats;
 
+  /** Several caches may count in the same `stats`. */
   constructor(bytes: number, stats = newCacheStats()) {
     this.#stats = stats;
-    stats[cacheStatIndices.bytes] = 0;
     const window = Math.floor(bytes / windowDivisor);
     this.#window = new CachePart(window);
     this.#main = new CachePart(bytes - window);
@@ -101,6 +101,7 @@ export class AdmissionCache {
    * value.
    */
   set(key: string, value: unknown, bytes: number, base?: string): void {
+    const sizeBefore = this.size;
     const entry = this.#entry(key);
     const { part } = entry;
     part?.remove(entry);
@@ -116,13 +117,13 @@ export class AdmissionCache {
       this.#window.remove(oldest);
       this.#admit(oldest);
     }
-    this.#stats[cacheStatIndices.bytes] = this.size;
+    this.#stats[cacheStatIndices.bytes]! += this.size - sizeBefore;
   }
 
   clear(): void {
+    this.#stats[cacheStatIndices.bytes]! -= this.size;
     for (const part of [this.#window, this.#main])
       while (part.oldestEntry !== undefined) evictValue(part.oldestEntry);
-    this.#stats[cacheStatIndices.bytes] = 0;
   }
 
   #use(entry: CacheEntry): void {

@@ -22,27 +22,35 @@ interface RecordsRequest {
   readonly name: string;
 }
 
+/** The caches of the texts of records, and of the pages and dictionaries from which they are made. */
+interface RecordCaches {
+  readonly texts: AdmissionCache;
+  readonly pages: AdmissionCache;
+}
+
 /**
- * Returns the records of a page of results, through the cache. A scattered record needs one Parquet page of each leaf, hundreds of
- * kilobytes in memory for less than one kilobyte of text. So the cache keeps the text of scattered records in the format `texts`, and a
- * decoded page only if an earlier query has asked for it. The values of scattered records come from columns in memory, or are decoded from
+ * Returns the records of a page of results, through the caches. A scattered record needs one Parquet page of each leaf, hundreds of
+ * kilobytes in memory for less than one kilobyte of text. So the text of scattered records in the format `texts` is kept, and a decoded
+ * page only if an earlier query has asked for it. The values of scattered records come from columns in memory, or are decoded from
  * their pages one by one, unless many rows of a page are requested.
  */
 export function cachedRecords(
-  cache: AdmissionCache,
+  caches: RecordCaches,
   file: SegmentSource['file'],
   columnOf: LoadedColumns,
   { rows, projection, format, name }: RecordsRequest,
 ): PageRecords {
-  if (!areRowsScattered(rows)) return pageRecords({ file, cache }, rows, { projection, format });
-  const source = { file, cache: pageCacheForSingleRows(cache, columnOf) };
+  const { texts, pages } = caches;
+  if (!areRowsScattered(rows))
+    return pageRecords({ file, cache: pages }, rows, { projection, format });
+  const source = { file, cache: pageCacheForSingleRows(pages, columnOf) };
   if (format.kind !== 'texts') return pageRecords(source, rows, { projection, format });
   // The cache remembers keys longer than values, so the key must not grow with the page.
   const key = `records ${name} ${hash('sha256', rows.join(' '), 'base64url')}`;
-  let lines = cache.get(key) as RecordBytes | undefined;
+  let lines = texts.get(key) as RecordBytes | undefined;
   if (lines === undefined) {
     lines = pageRecords(source, rows, { projection, format: { kind: 'json', end: '\n' } });
-    cache.set(key, lines, lines.bytes.byteLength + lines.ends.byteLength + key.length);
+    texts.set(key, lines, lines.bytes.byteLength + lines.ends.byteLength + key.length);
   }
   return splitLines(lines);
 }

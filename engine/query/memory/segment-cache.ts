@@ -5,7 +5,12 @@ import { indexedName } from '../../text/index-writer.js';
 import { physicalType } from '../../parquet/parquet-schema.js';
 import type { FieldRef } from '../predicate/predicate.js';
 import type { Unsupported } from '../unsupported.js';
-import { AdmissionCache, entryOverheadBytes, type CacheStats } from './admission-cache.js';
+import {
+  AdmissionCache,
+  cacheStatIndices,
+  entryOverheadBytes,
+  newCacheStats,
+} from './admission-cache.js';
 import { fieldCacheKey, fieldKeysOf, type FieldKeys, type FieldKeyCache } from './field-keys.js';
 import type { LoadedColumns } from './cached-records.js';
 import type {
@@ -69,6 +74,12 @@ export class SegmentCache {
    * the value, such as `filter`, or the path of a file. `absent` stands for something that the segment does not have, such as a column.
    */
   readonly admissionCache: AdmissionCache;
+  /**
+   * The pages from which records are read, and the dictionaries of these pages. They have a part of the limit of their own, because queries
+   * for always other records would fill the whole cache with pages that save less than half of the time of such a query.
+   */
+  readonly pageCache: AdmissionCache;
+  /** The limit in bytes of `admissionCache`. */
   readonly #bytes: number;
   /** The accessors of the segments that have been requested. */
   readonly #accessors = new WeakMap<ShardSegment, SegmentAccessors>();
@@ -78,14 +89,19 @@ export class SegmentCache {
   /** The text indexes in which terms may have been looked up. */
   readonly #searchedMatchers = new Set<ColumnMatcher>();
 
-  constructor(bytes: number, counts?: CacheStats) {
-    this.#bytes = bytes;
-    this.admissionCache = new AdmissionCache(bytes, counts);
+  /** `counts` is that of the thread's predecessor if the thread replaces one that has exited. */
+  constructor(bytes: number, counts = newCacheStats()) {
+    counts[cacheStatIndices.bytes] = 0;
+    const pageBytes = Math.floor(bytes / pageCacheDivisor);
+    this.#bytes = bytes - pageBytes;
+    this.admissionCache = new AdmissionCache(this.#bytes, counts);
+    this.pageCache = new AdmissionCache(pageBytes, counts);
   }
 
   /** Begins a query, to which the following calls belong. */
   beginQuery(): void {
     this.admissionCache.beginQuery();
+    this.pageCache.beginQuery();
   }
 
   /** Maximum memory in bytes, in total, of the opened files that warming keeps in the cache; the rest is for columns. */
@@ -101,6 +117,7 @@ export class SegmentCache {
   close(): void {
     this.releaseIdle();
     this.admissionCache.clear();
+    this.pageCache.clear();
   }
 
   /** Returns the columns of a segment, each of which is loaded at its first use. */
@@ -393,6 +410,9 @@ export class SegmentCache {
     return file;
   }
 }
+
+/** The pages from which records are read take `1 / pageCacheDivisor` of the limit. */
+const pageCacheDivisor = 16;
 
 /** The rows of the requested columns: the records of a segment, or the elements of a list of objects in it. */
 interface RowScope extends FieldKeyCache {

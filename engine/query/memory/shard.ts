@@ -320,7 +320,7 @@ export class Shard {
     const name = `${snapshot.key} ${key}`;
     const request = { rows, projection, format, name };
     const records = cachedRecords(
-      this.#cache.admissionCache,
+      { texts: this.#cache.admissionCache, pages: this.#cache.pageCache },
       fileOfSegment,
       this.#cache.columnsOf(snapshot),
       request,

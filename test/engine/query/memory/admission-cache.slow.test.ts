@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { AdmissionCache, newCacheStats } from '../../../../engine/query/memory/admission-cache.js';
+import { SegmentCache } from '../../../../engine/query/memory/segment-cache.js';
 import { Random } from '../random.js';
 import { freshSeed } from '../../../seed.js';
 
@@ -47,9 +48,14 @@ describe('the cache of columns', () => {
     countCacheHits(cache, ['a', 'b'], 10);
     countCacheHits(cache, ['a', 'a', 'c'], 10);
     expect([...sharedCounts]).toEqual([30, 1, 3]);
-    // A thread that replaces an exited one takes over its share of the counted memory.
-    countCacheHits(new AdmissionCache(1_000, counts), ['d'], 5);
-    expect([...sharedCounts]).toEqual([5, 1, 4]);
+    const otherCache = new AdmissionCache(1_000, counts);
+    countCacheHits(otherCache, ['d'], 5);
+    expect([...sharedCounts]).toEqual([35, 1, 4]);
+    otherCache.clear();
+    expect([...sharedCounts]).toEqual([30, 1, 4]);
+    // A thread that replaces an exited one takes over its counts, and the memory of the exited one is free.
+    expect(new SegmentCache(1_000, counts).hasRoom).toBe(true);
+    expect([...sharedCounts]).toEqual([0, 1, 4]);
   });
 
   test('one large query evicts nothing that several queries asked for', () => {

@@ -23,7 +23,18 @@ const testRowAt = (i: number): TestRow => ({
   list: Array.from({ length: i % 3 }, (_, at) => `${at}`),
 });
 
-describe('records of a page, through the cache', () => {
+interface TestCaches {
+  readonly texts: AdmissionCache;
+  readonly pages: AdmissionCache;
+}
+
+const makeCaches = (textBytes: number, pageBytes: number): TestCaches => ({
+  texts: new AdmissionCache(textBytes),
+  pages: new AdmissionCache(pageBytes),
+});
+const sizeOf = ({ texts, pages }: TestCaches): number => texts.size + pages.size;
+
+describe('records of a page, through the caches', () => {
   let engineFixture: EngineFixture;
   let files: readonly SegmentFile[];
   let projection: readonly ProjectedColumn[];
@@ -55,14 +66,15 @@ describe('records of a page, through the cache', () => {
   });
 
   const readTexts = (
-    cache: AdmissionCache,
+    caches: TestCaches,
     rows: readonly RowRef[],
     file = (segment: number) => files[segment]!,
   ): readonly string[] => {
-    cache.beginQuery();
+    caches.texts.beginQuery();
+    caches.pages.beginQuery();
     const format = { kind: 'texts' } as const;
     const request = { rows, projection, format, name: '1 2' };
-    return cachedRecords(cache, file, () => undefined, request) as string[];
+    return cachedRecords(caches, file, () => undefined, request) as string[];
   };
   const expectedRecords = (rows: readonly RowRef[]): readonly unknown[] =>
     rows.map(([segment, row]) => ({
@@ -80,20 +92,20 @@ describe('records of a page, through the cache', () => {
   ]);
 
   test('are kept as their texts where they lie apart', () => {
-    const cache = new AdmissionCache(1 << 26);
-    expect(parseLines(readTexts(cache, distantRows))).toEqual(expectedRecords(distantRows));
-    expect(cache.size).toBeLessThan(4_000);
-    expect(parseLines(readTexts(cache, distantRows, failToRead))).toEqual(
+    const caches = makeCaches(1 << 20, 1 << 26);
+    expect(parseLines(readTexts(caches, distantRows))).toEqual(expectedRecords(distantRows));
+    expect(sizeOf(caches)).toBeLessThan(4_000);
+    expect(parseLines(readTexts(caches, distantRows, failToRead))).toEqual(
       expectedRecords(distantRows),
     );
   });
 
   test('come from pages that are kept once several queries have asked for them', () => {
-    const cache = new AdmissionCache(1 << 26);
+    const caches = makeCaches(1 << 20, 1 << 26);
     const sizes = Array.from({ length: 6 }, (_, i) => {
       const nextRows = distantRows.map(([segment, row]): RowRef => [segment, row + i]);
-      expect(parseLines(readTexts(cache, nextRows))).toEqual(expectedRecords(nextRows));
-      return cache.size;
+      expect(parseLines(readTexts(caches, nextRows))).toEqual(expectedRecords(nextRows));
+      return sizeOf(caches);
     });
     const [first, , , fourth, fifth, sixth] = sizes as [number, number, number, number, number, number]; // prettier-ignore
     expect(fourth).toBeLessThan(8 * first);
@@ -102,18 +114,18 @@ describe('records of a page, through the cache', () => {
   });
 
   test('come from pages that are kept at once where they are neighbours', () => {
-    const cache = new AdmissionCache(1 << 26);
+    const caches = makeCaches(1 << 20, 1 << 26);
     const rows = Array.from({ length: 100 }, (_, i): RowRef => [1, 500 + i]);
-    expect(parseLines(readTexts(cache, rows))).toEqual(expectedRecords(rows));
+    expect(parseLines(readTexts(caches, rows))).toEqual(expectedRecords(rows));
     const otherRows = rows.map(([segment, row]): RowRef => [segment, row + 100]);
-    const { size } = cache;
-    expect(parseLines(readTexts(cache, otherRows))).toEqual(expectedRecords(otherRows));
-    expect(cache.size).toBe(size);
+    const { size } = caches.pages;
+    expect(parseLines(readTexts(caches, otherRows))).toEqual(expectedRecords(otherRows));
+    expect(caches.pages.size).toBe(size);
   });
 
   test(`are the same whatever was asked for before (STRANDLAKE_SEED=${freshSeed})`, () => {
     const random = new Random(freshSeed);
-    const cache = new AdmissionCache(300_000);
+    const caches = makeCaches(30_000, 270_000);
     const earlierRows: (readonly RowRef[])[] = [];
     for (let i = 0; i < 200; i++) {
       const rows =
@@ -121,8 +133,9 @@ describe('records of a page, through the cache', () => {
           ? random.pick(earlierRows)
           : Array.from({ length: 1 + random.integerBelow(20) }, (): RowRef => [random.integerBelow(2), random.integerBelow(random.chance(0.5) ? rowsPerSegment : 500)]); // prettier-ignore
       earlierRows.push(rows);
-      expect(parseLines(readTexts(cache, rows))).toEqual(expectedRecords(rows));
-      expect(cache.size).toBeLessThanOrEqual(300_000);
+      expect(parseLines(readTexts(caches, rows))).toEqual(expectedRecords(rows));
+      expect(caches.texts.size).toBeLessThanOrEqual(30_000);
+      expect(caches.pages.size).toBeLessThanOrEqual(270_000);
     }
   });
 });
