@@ -73,6 +73,9 @@ function areRowsScattered(rows: readonly RowRef[]): boolean {
   return rows.length < minRowsPerNeighbourhood * runCount;
 }
 
+/** Estimated size in bytes of the decoded pages that contain a record: thirty leaves with a page of 25 KB each. */
+const decodedRecordBytes = 30 * 25_000;
+
 /** Returns the column of a leaf of a file with values of this type, if the column is in memory. */
 export type LoadedColumns = (
   file: SegmentFile,
@@ -91,8 +94,8 @@ function pageCacheForSingleRows(cache: AdmissionCache, columnOf: LoadedColumns):
       earlierRequests(key) {
         cache.get(key);
         const earlierUses = cache.uses(key) - 1;
-        arePagesKept = earlierUses > 0;
-        return earlierUses;
+        arePagesKept = earlierUses > 0 && cache.wouldStay(key, decodedRecordBytes);
+        return arePagesKept ? earlierUses : 0;
       },
       row(file, group, { leaf, type }, row) {
         const column = type && columnOf(file, leaf, type);

@@ -412,7 +412,7 @@ export class SegmentCache {
 }
 
 /** The pages from which records are read take `1 / pageCacheDivisor` of the limit. */
-const pageCacheDivisor = 16;
+const pageCacheDivisor = 32;
 
 /** The rows of the requested columns: the records of a segment, or the elements of a list of objects in it. */
 interface RowScope extends FieldKeyCache {

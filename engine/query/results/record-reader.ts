@@ -19,8 +19,8 @@ export interface PageCache {
 /** Provides single rows, so that whole pages need not be decoded. */
 interface SingleRowSource {
   /**
-   * Returns how many earlier queries requested rows of the page with this key. If any did, the page is cached once it has been decoded as a
-   * whole.
+   * Returns how many earlier queries requested rows of the page with this key; 0 if the page would not stay in the cache. Unless it is 0,
+   * the page is cached once it has been decoded as a whole.
    */
   earlierRequests(key: string): number;
   /** Returns the leaf's value in a row of a row group as a page of one row; undefined if no column in memory has the value. */

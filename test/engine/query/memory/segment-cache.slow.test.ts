@@ -8,8 +8,8 @@ import { runQuery } from '../../../../engine/query/plan/run-query.js';
 import { parseQuery } from '../../../../engine/query/request/query-request.js';
 import { column, openEngineFixture, type EngineFixture, type TestDataset } from '../dataset.js';
 
-/** Leaves 2 MB for columns and dictionaries; a sixteenth is for pages of records. */
-const cacheMb = (2 * 16) / 15;
+/** Leaves 2 MB for columns and dictionaries; a thirty-second is for pages of records. */
+const cacheMb = (2 * 32) / 31;
 const rowsPerSegment = 10_000;
 const segmentCount = 3;
 /** The distinct strings of a field; those of one field and their index take half a megabyte. */
