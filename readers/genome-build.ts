@@ -111,7 +111,7 @@ export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidenc
       .map(({ name }) => name);
     if (otherContigNames.length > 0)
       warnings.push(
-        `${joinNames(otherContigNames)} ${otherContigNames.length === 1 ? 'has not the length' : 'have not the lengths'} of ${build}, as the other chromosomes: ${choiceAdvice}`,
+        `${joinNames(otherContigNames)} ${otherContigNames.length === 1 ? 'does not have the length' : 'do not have the lengths'} of ${build}, as the other chromosomes: ${choiceAdvice}`,
       );
     if (requested === undefined && named !== undefined && named !== build)
       warnings.push(

@@ -55,11 +55,11 @@ export function multipartLimits(
 export const defaultLimits: ServerLimits = {
   failedLogins: 20,
   clock: Date.now,
-  connectionsPerAddress: settings.connectionsPerAddress.fallback,
+  connectionsPerAddress: settings.connectionsPerAddress.defaultValue,
   headersMs: 15_000,
   requestMs: 300_000,
   idleMs: 60_000,
-  ...multipartLimits(settings.multipartMb.fallback),
+  ...multipartLimits(settings.multipartMb.defaultValue),
   keepAliveMs: 20_000,
   compressesLoopback: false,
 };

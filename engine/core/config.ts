@@ -61,7 +61,7 @@ interface Setting<T> {
   readonly help: string;
   /** The default, as the help shows it. */
   readonly shown: string;
-  readonly fallback: T;
+  readonly defaultValue: T;
   /** Parses a value; throws an `Error` whose message describes valid values. */
   readonly parse: (text: string) => T;
 }
@@ -70,17 +70,17 @@ interface Setting<T> {
 export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   host: {
     ...settingNames('host', '<address>', 'address to listen on'),
-    ...defaultSetting('127.0.0.1'),
+    ...defaultValueOf('127.0.0.1'),
     parse: (text) => parseMatching(text, /^[A-Za-z0-9.:_-]+$/, 'a host name or an address'),
   },
   port: {
     ...settingNames('port', '<number>', 'port to listen on; 0 picks a free one'),
-    ...defaultSetting(3000),
+    ...defaultValueOf(3000),
     parse: (text) => parseWholeNumber(text, 0, 65_535),
   },
   data: {
     ...settingNames('data', '<folder>', 'data folder, created when missing'),
-    ...defaultSetting(resolve('data'), './data'),
+    ...defaultValueOf(resolve('data'), './data'),
     parse: (text) => resolve(text),
   },
   publicUrl: {
@@ -89,7 +89,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<url>',
       'address that clients use, when a proxy stands in front',
     ),
-    ...defaultSetting<string | null>(null, "the request's host"),
+    ...defaultValueOf<string | null>(null, "the request's host"),
     parse: parseBaseAddress,
   },
   // Choice: no proxy is trusted by default, not even one on this machine, because many proxies forward the headers that clients send.
@@ -99,12 +99,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<list>',
       'proxies whose Forwarded headers are trusted: addresses or CIDR',
     ),
-    ...defaultSetting<readonly string[]>([], 'none'),
+    ...defaultValueOf<readonly string[]>([], 'none'),
     parse: (text) => parseList(text, checkProxyAddress),
   },
   threads: {
     ...settingNames('threads', '<number>', 'threads for imports and exports, and for one query'),
-    ...defaultSetting(Math.min(availableParallelism(), 64), 'one per core, at most 64'),
+    ...defaultValueOf(Math.min(availableParallelism(), 64), 'one per core, at most 64'),
     parse: (text) => parseWholeNumber(text, 1, 256),
   },
   apiMemoryMb: {
@@ -113,28 +113,28 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<MB>',
       'memory of the API process without the cache of columns; half of it limits SQL',
     ),
-    ...defaultSetting(1024),
+    ...defaultValueOf(1024),
     parse: (text) => parseWholeNumber(text, 256, 4_194_304),
   },
   queryCacheMb: {
     ...settingNames('query-cache-mb', '<MB>', 'memory for the cache of columns; 0 disables it'),
-    ...defaultSetting(eighthOfMemoryMb(), "an eighth of the machine's"),
+    ...defaultValueOf(eighthOfMemoryMb(), "an eighth of the machine's"),
     parse: (text) => parseWholeNumber(text, 0, 4_194_304),
   },
   workerMemoryMb: {
     ...settingNames('worker-memory-mb', '<MB>', 'memory of the worker process'),
-    ...defaultSetting(1024),
+    ...defaultValueOf(1024),
     parse: (text) => parseWholeNumber(text, 256, 4_194_304),
   },
   token: {
     ...settingNames('token', '<30 characters>', 'secret of the first token'),
-    ...defaultSetting<string | null>(null, 'a random one'),
+    ...defaultValueOf<string | null>(null, 'a random one'),
     parse: (text) =>
       parseMatching(text, /^[A-Za-z0-9_-]{30}$/, 'exactly 30 letters, digits, "-" or "_"', true),
   },
   examples: {
     ...settingNames('examples', '<on|off>', 'import the bundled ClinVar file on the first start'),
-    ...defaultSetting(true, 'on'),
+    ...defaultValueOf(true, 'on'),
     parse: parseOnOff,
   },
   allowAddresses: {
@@ -143,7 +143,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<list>',
       'non-public hosts from which manifests may fetch: host:port or CIDR',
     ),
-    ...defaultSetting<readonly string[]>([], 'none'),
+    ...defaultValueOf<readonly string[]>([], 'none'),
     parse: (text) => parseList(text, parseAllowedAddress),
   },
   rateLimit: {
@@ -152,12 +152,12 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<number>',
       'requests per minute of one token or address; 0: no limit',
     ),
-    ...defaultSetting(6000),
+    ...defaultValueOf(6000),
     parse: (text) => parseWholeNumber(text, 0, 1_000_000_000),
   },
   connectionsPerAddress: {
     ...settingNames('connections-per-address', '<number>', 'open connections per client address'),
-    ...defaultSetting(200),
+    ...defaultValueOf(200),
     parse: (text) => parseWholeNumber(text, 1, 1_000_000),
   },
   keepVersionsDays: {
@@ -166,17 +166,17 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<number>',
       'days for which earlier versions can be read',
     ),
-    ...defaultSetting(7),
+    ...defaultValueOf(7),
     parse: (text) => parseWholeNumber(text, 0, 36_500),
   },
   smtpUrl: {
     ...settingNames('smtp-url', '<url>', 'mail server: smtp(s)://user:password@host:port'),
-    ...defaultSetting<string | null>(null, 'no e-mail'),
+    ...defaultValueOf<string | null>(null, 'no e-mail'),
     parse: parseSmtpServer,
   },
   mailFrom: {
     ...settingNames('mail-from', '<address>', 'sender of e-mails'),
-    ...defaultSetting<string | null>(null, 'no e-mail'),
+    ...defaultValueOf<string | null>(null, 'no e-mail'),
     parse: (text) =>
       parseMatching(
         text,
@@ -186,23 +186,23 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   },
   metricsToken: {
     ...settingNames('metrics-token', '<text>', 'credential of GET /metrics'),
-    ...defaultSetting<string | null>(null, 'clients on this machine'),
+    ...defaultValueOf<string | null>(null, 'clients on this machine'),
     parse: (text) =>
       parseMatching(text, /^[\x21-\x7e]{16,}$/, 'at least 16 printable characters', true),
   },
   multipartMb: {
     ...settingNames('multipart-mb', '<MB>', 'files of this size and more are uploaded in parts'),
-    ...defaultSetting(5120),
+    ...defaultValueOf(5120),
     parse: (text) => parseWholeNumber(text, 1, 5120),
   },
   log: {
     ...settingNames('log', '<level>', 'silent, error, info (also a line per request) or debug'),
-    ...defaultSetting<LogLevel>('error'),
+    ...defaultValueOf<LogLevel>('error'),
     parse: parseLogLevel,
   },
   logFile: {
     ...settingNames('log-file', '<path>', 'file for the log, reopened on SIGHUP'),
-    ...defaultSetting<string | null>(null, 'standard error'),
+    ...defaultValueOf<string | null>(null, 'standard error'),
     parse: (text) => resolve(text),
   },
   logFileMb: {
@@ -211,7 +211,7 @@ export const settings: { readonly [K in keyof Config]: Setting<Config[K]> } = {
       '<MB>',
       'size at which the log file is rotated, 4 are kept; 0: never',
     ),
-    ...defaultSetting(64),
+    ...defaultValueOf(64),
     parse: (text) => parseWholeNumber(text, 0, 1_048_576),
   },
 };
@@ -261,7 +261,7 @@ export function parseArguments(
   for (const [key, setting] of settingsTable()) {
     const flag = flags.get(setting.flag);
     const text = flag ?? env[setting.env];
-    config[key] = setting.fallback;
+    config[key] = setting.defaultValue;
     if (text === undefined || (flag === undefined && text === '')) continue; // an empty variable counts as not set
     try {
       config[key] = setting.parse(text);
@@ -317,8 +317,12 @@ function settingNames(
   return { flag, hint, help, env: `STRANDLAKE_${flag.toUpperCase().replaceAll('-', '_')}` };
 }
 
-function defaultSetting<T>(fallback: T, shown = String(fallback)): { fallback: T; shown: string } {
-  return { fallback, shown };
+/** Returns the default value of a setting, and the text that `--help` shows for it. */
+function defaultValueOf<T>(
+  defaultValue: T,
+  shown = String(defaultValue),
+): { defaultValue: T; shown: string } {
+  return { defaultValue, shown };
 }
 
 function parseMatching(text: string, shape: RegExp, expected: string, secret = false): string {

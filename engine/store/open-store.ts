@@ -104,7 +104,7 @@ class FileStore implements Store {
     this.#folder = folder;
     this.#snapshots = new SnapshotCache(folder, logs);
     this.#differences = new VersionDifferenceCache(folder);
-    this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.fallback * dayMs;
+    this.#keepVersionsMs = keepVersionsMs ?? settings.keepVersionsDays.defaultValue * dayMs;
     this.#now = now ?? Date.now;
     this.#vacuums = new Vacuums({
       folder,

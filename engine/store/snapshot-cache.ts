@@ -36,7 +36,7 @@ export class SnapshotCache {
    */
   readonly #visibleLimits = new Map<number, number>();
 
-  /** `logs` provides the initial states, in a process that only reads. */
+  /** `logs`, if given, provides the state of a dataset's log when it is read for the first time; only for a process that never commits. */
   constructor(folder: DataFolder, logs?: DurableLogStates) {
     this.#folder = folder;
     this.#logs = logs;

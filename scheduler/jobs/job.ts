@@ -75,7 +75,10 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
 
   /** Whether an entry of the scratch folder whose name has no task id belongs to an open task of this kind. */
   ownsScratch?(name: string, catalog: Catalog): Promise<boolean>;
-  /** Whether the file of rejected records with a resource's id belongs to an ended task of this kind. */
+  /**
+   * Whether the file of rejected records that has this resource's id as its name is to be kept: the resource is of this kind, and its task
+   * has completed or failed.
+   */
   ownsRejected?(resourceId: number, catalog: Catalog): Promise<boolean>;
   /** Removes files that no row of the catalogue refers to; called at start, before any task runs. */
   sweepAtStart?(context: SweepContext): Promise<void>;

@@ -98,7 +98,7 @@ export async function sweepExpired(
         await context.discard(data.uploadPartsOf(one));
     });
   }
-  const { keepVersionsMs = settings.keepVersionsDays.fallback * 86_400_000 } = options;
+  const { keepVersionsMs = settings.keepVersionsDays.defaultValue * 86_400_000 } = options;
   const forgottenFiles = await catalog.fileVersions.forgetDeleted(options.now - keepVersionsMs);
   crashpoint('versions.forgotten'); // after a crash here, the next start removes the files
   for (const { objectId, revision } of forgottenFiles)

@@ -12,7 +12,10 @@ export interface ImportStatement {
 export interface ParsedSource {
   readonly path: string;
   readonly imports: readonly ImportStatement[];
-  /** The text without comments and without the contents of strings; templates keep their `${`. */
+  /**
+   * The code alone: without comments, with `""` for each string and `/ /` for each regular expression; of a template, only the backticks and
+   * `${…}` with the code in it.
+   */
   readonly code: string;
   /** The contents of the string literals, in the order of the text. */
   readonly strings: readonly string[];

@@ -64,7 +64,7 @@ describe.each(Object.entries(contigLengthsByBuild))('%s', (build, contigs) => {
 
     const mixedRead = await readVcf(`${allContigLines}${contigLine('chr3', '17')}${contigLine('GL000192.1', '547496')}`);
     expect(mixedRead.genomeBuild).toBe(build);
-    expect(mixedRead.warnings).toEqual(matchingTexts([new RegExp(`chr3 has not the length of ${build}`), ...namedWarnings]));
+    expect(mixedRead.warnings).toEqual(matchingTexts([new RegExp(`chr3 does not have the length of ${build}`), ...namedWarnings]));
   }); // prettier-ignore
 });
 

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { AppError, toErrorValue } from '../../engine/core/errors.js';
 import type { Batch } from '../../engine/ingest/batch.js';
@@ -47,6 +47,7 @@ export interface FileOptions extends Pick<
   'known' | 'validation' | 'isReadTwice' | 'collector'
 > {
   readonly params?: Record<string, unknown>;
+  /** About how many bytes of text a chunk has; from gzip, never fewer than one piece of the decompressor. */
   readonly targetBytes?: number;
   /** A generator for a random order in which chunks are read, as threads may; by default their own order. */
   readonly shuffle?: Random;
@@ -96,7 +97,7 @@ export async function importFileOrThrow(
 ): Promise<SourceImport> {
   const reader = readerNamed(readerName);
   const params = reader.params(options.params ?? {});
-  const source = await openSource(path, name, reader.encodingOf?.(options.params ?? {}));
+  const source = await openSource(resolve(path), name, reader.encodingOf?.(options.params ?? {}));
   const loadedChunks: { readonly ref: ChunkRef; readonly bytes: Uint8Array }[] = [];
   try {
     const head = await reader.header(source.head, params);

@@ -1,7 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { readerForFile, readerNamed, detectReaderForContent } from '../../readers/index.js';
+import {
+  readers,
+  readerForFile,
+  readerNamed,
+  detectReaderForContent,
+} from '../../readers/index.js';
 import { openSource } from '../../readers/source/open-source.js';
 
 /** The files of all formats; with `STRANDLAKE_SAMPLES=<folder>`, files from that folder, which has one folder for each format. */
@@ -23,6 +28,17 @@ const formatByFolder = {
   nirvana: 'nirvana',
   bed: 'bed',
 } as const;
+
+test('every reader that recognizes its files has a folder here', () => {
+  const names = readers
+    .filter(({ recognizes }) => recognizes !== undefined)
+    .map(({ name }) => name);
+  const foldersOf = new Set<string>(Object.values(formatByFolder));
+  const advice = names
+    .filter((name) => !foldersOf.has(name))
+    .map((name) => `add a folder of ${name} to \`formatByFolder\`, and its extension below`);
+  expect(advice).toEqual([]);
+});
 
 async function recognizeReader(path: string, readerName: string): Promise<string> {
   const source = await openSource(path, path);

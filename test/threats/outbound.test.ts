@@ -171,14 +171,16 @@ describe('N1: no packet goes to an address that is not public', () => {
   });
 
   test('what an operator lists is reached, and nothing beside it', async () => {
-    const allowedFetcher = openFetcherOf([`127.0.0.1:${port}`]);
-    expect((await allowedFetcher.get(`http://127.0.0.1:${port}/`)).bytes?.toString()).toBe(
+    const fetcherOfListedAddress = openFetcherOf([`127.0.0.1:${port}`]);
+    expect((await fetcherOfListedAddress.get(`http://127.0.0.1:${port}/`)).bytes?.toString()).toBe(
       '{"secret":1}\n',
     );
-    expect((await allowedFetcher.get(`http://2130706433:${port}/`)).error).toBeUndefined();
-    expect((await allowedFetcher.get(`http://127.0.0.2:${port}/`)).error).toMatch(/not allowed$/);
+    expect((await fetcherOfListedAddress.get(`http://2130706433:${port}/`)).error).toBeUndefined();
+    expect((await fetcherOfListedAddress.get(`http://127.0.0.2:${port}/`)).error).toMatch(
+      /not allowed$/,
+    );
     expect(
-      (await allowedFetcher.get(`http://127.0.0.1:${port === 9999 ? 9998 : 9999}/`)).error,
+      (await fetcherOfListedAddress.get(`http://127.0.0.1:${port === 9999 ? 9998 : 9999}/`)).error,
     ).toMatch(/not allowed$/);
     expect(listeners[0]!.connections).toBe(2);
   });

@@ -38,7 +38,7 @@ interface CommitContext extends JobContext {
   readonly rollback: CommitRow | undefined;
 }
 
-/** A commit: one version of a dataset (contract 16). */
+/** The resource of a commit: one change of a dataset, which makes a version when it completes (contract 16). */
 export const commit = declareResource<CommitRow, CommitContext>({
   name: 'DatasetCommit',
   description: 'A commit: one change of the records of a dataset.',

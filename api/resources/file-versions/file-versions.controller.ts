@@ -131,7 +131,10 @@ export class FileVersionsController {
   }
 }
 
-/** Returns the version of a file that a path names. */
+/**
+ * Returns the version of a file by its number in the address of the request. Throws `not-found` if there is none, and `invalid` if the object
+ * is no file.
+ */
 async function requireVersion(
   tables: Tables,
   object: ObjectRow,

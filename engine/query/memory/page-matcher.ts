@@ -10,7 +10,7 @@ import {
   pagesBySearch,
   pagesToRead,
   spansToRead,
-  type PageQuery,
+  type PagePredicate,
 } from './page-selection.js';
 import type { ShardSegment } from './shard-protocol.js';
 import type { SegmentPages } from './segment-cache.js';
@@ -38,13 +38,13 @@ const maxConsecutiveMisses = 4;
 
 /** Finds the matches of one query in segments in which only a few pages may contain any. */
 export class PageMatcher {
-  readonly #query: PageQuery;
+  readonly #predicate: PagePredicate;
   readonly #match: Matcher;
   /** The number of such segments since the last one in which only few pages may contain a match. */
   #misses = 0;
 
-  constructor(query: PageQuery, match: Matcher) {
-    this.#query = query;
+  constructor(predicate: PagePredicate, match: Matcher) {
+    this.#predicate = predicate;
     this.#match = match;
   }
 
@@ -57,10 +57,10 @@ export class PageMatcher {
     view: SegmentView,
     segment: ShardSegment,
   ): PageMatches | WholeSegmentEvaluation {
-    const query = this.#query;
+    const predicate = this.#predicate;
     const { areVariantsPlaced: arePlaced } = segment;
-    const isInMemory = [...query.names.keys()].every(pages.hasColumn);
-    const hashes = isInMemory ? query.lookedUp.map(pages.hashes) : [];
+    const isInMemory = [...predicate.names.keys()].every(pages.hasColumn);
+    const hashes = isInMemory ? predicate.lookedUp.map(pages.hashes) : [];
     // An existing hash table finds the rows without testing single pages.
     if (hashes.includes('made')) return { found: undefined, by: 'hashes' };
     // Building a hash table takes as long as a hundred lookups, so the Bloom filters decide in which segments one is needed.
@@ -70,7 +70,9 @@ export class PageMatcher {
     // Opening a file of thousands of columns takes longer than evaluating a condition on a column in memory.
     if (!isFiltered && (!mayGain || !pages.isFileCached)) return onColumns;
     const { file } = pages;
-    const groups = isFiltered ? groupsToRead(file, query, pages.filter, arePlaced) : file.groups;
+    const groups = isFiltered
+      ? groupsToRead(file, predicate, pages.filter, arePlaced)
+      : file.groups;
     if (groups.length === 0) return { found: 'none', by: 'filters' };
     if (!mayGain) return onColumns;
     const matches = isInMemory
@@ -93,8 +95,8 @@ export class PageMatcher {
   ): PageMatches | undefined {
     // Evaluating the whole column would require building its hash tables first, so the cost of building them is added.
     const hashing = areHashesUnmade ? nsPerRow.hashing : 0;
-    const costlierQuery = { ...this.#query, perRow: this.#query.perRow + hashing };
-    const spans = spansToRead(file, costlierQuery, arePlaced);
+    const costlierPredicate = { ...this.#predicate, perRow: this.#predicate.perRow + hashing };
+    const spans = spansToRead(file, costlierPredicate, arePlaced);
     if (spans !== undefined) this.#misses = 0;
     return spans && matchesBy('pages', matchSpans(spans, view, this.#match));
   }
@@ -104,16 +106,16 @@ export class PageMatcher {
     groups: readonly RowGroup[],
     { rows, areVariantsPlaced: arePlaced }: ShardSegment,
   ): PageMatches | undefined {
-    const query = this.#query;
-    const fewPages = pagesToRead(file, query, groups, arePlaced);
+    const predicate = this.#predicate;
+    const fewPages = pagesToRead(file, predicate, groups, arePlaced);
     if (fewPages !== undefined) {
       this.#misses = 0;
       return matchesBy('pages', matchPages(fewPages, rows, this.#match, column));
     }
-    if (!query.hasLiterals) return undefined;
-    const missingNames = [...query.names.keys()].filter((name) => !hasColumn(name));
-    if (missingNames.some((name) => isWorthLoading(name, columnBytesOf(file, query, name)))) return undefined; // prettier-ignore
-    const searchResult = pagesBySearch(file, query, groups, arePlaced);
+    if (!predicate.hasLiterals) return undefined;
+    const missingNames = [...predicate.names.keys()].filter((name) => !hasColumn(name));
+    if (missingNames.some((name) => isWorthLoading(name, columnBytesOf(file, predicate, name)))) return undefined; // prettier-ignore
+    const searchResult = pagesBySearch(file, predicate, groups, arePlaced);
     if (searchResult === undefined) return undefined;
     this.#misses = searchResult.areFew ? 0 : this.#misses + 1;
     return matchesBy('searches', matchPages(searchResult.pages, rows, this.#match, column));

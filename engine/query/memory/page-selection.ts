@@ -25,7 +25,7 @@ import { physicalPath, type SegmentLeaf } from '../../store/segment-leaves.js';
 import { releaseBytes } from './match/selection-bytes.js';
 
 /** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
-export interface PageQuery {
+export interface PagePredicate {
   /**
    * The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads and the dataset stores, each with the `leafKey` of its
    * values.
@@ -44,7 +44,10 @@ export interface PageQuery {
 }
 
 /** Prepares a predicate. Returns undefined if it needs whole segments (`needsWholeSegment`), or reads no stored field at all. */
-export function pageQuery(predicate: Predicate, columns: Columns): PageQuery | undefined {
+export function preparePagePredicate(
+  predicate: Predicate,
+  columns: Columns,
+): PagePredicate | undefined {
   if (needsWholeSegment(predicate)) return undefined;
   const conditions = conditionsIn(predicate);
   const names = new Map<string, string>();
@@ -99,11 +102,11 @@ const minPageCostNs = 3_000;
  */
 export function groupsToRead(
   file: SegmentFile,
-  query: PageQuery,
+  predicate: PagePredicate,
   filterOf: (chunk: SegmentColumnChunk) => Uint32Array | undefined,
   areVariantsPlaced = false,
 ): readonly RowGroup[] {
-  const leaves = leavesOf(file, query);
+  const leaves = leavesOf(file, predicate);
   return file.groups.filter((group) => {
     const stats: Record<string, PageStats> = {};
     for (const leaf of leaves) {
@@ -120,7 +123,12 @@ export function groupsToRead(
         ...(chunk.bloomFilter && { mayContainAny, prefix: chunk.prefix }),
       };
     }
-    return query.mayHold({ rows: group.rows, columns: query.columns, stats, areVariantsPlaced });
+    return predicate.mayHold({
+      rows: group.rows,
+      columns: predicate.columns,
+      stats,
+      areVariantsPlaced,
+    });
   });
 }
 
@@ -128,7 +136,7 @@ export function groupsToRead(
  * Returns about how many bytes the column of a field of the predicate takes in memory; strings that are stored with dictionaries become
  * indices.
  */
-export function columnBytesOf(file: SegmentFile, { names }: PageQuery, name: string): number {
+export function columnBytesOf(file: SegmentFile, { names }: PagePredicate, name: string): number {
   const leaf = file.leafByKey(names.get(name)!);
   if (leaf === undefined) return 0;
   return file.groups.reduce((sum, { chunks }) => {
@@ -137,8 +145,8 @@ export function columnBytesOf(file: SegmentFile, { names }: PageQuery, name: str
   }, 0);
 }
 
-function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
-  return query.leaves.flatMap((key) => file.leafByKey(key) ?? []);
+function leavesOf(file: SegmentFile, predicate: PagePredicate): readonly SegmentLeaf[] {
+  return predicate.leaves.flatMap((key) => file.leafByKey(key) ?? []);
 }
 
 /**
@@ -147,16 +155,16 @@ function leavesOf(file: SegmentFile, query: PageQuery): readonly SegmentLeaf[] {
  */
 export function pagesToRead(
   file: SegmentFile,
-  query: PageQuery,
+  predicate: PagePredicate,
   groups: readonly RowGroup[] = file.groups,
   areVariantsPlaced = false,
 ): readonly RowPage[] | undefined {
-  const groupIndexes = indexedGroups(file, query, groups);
+  const groupIndexes = indexedGroups(file, predicate, groups);
   return (
     groupIndexes &&
     pagesThatMayMatch(
       groupIndexes,
-      query,
+      predicate,
       areVariantsPlaced,
       maxSinglePages(pageCountOf(groupIndexes)),
     )
@@ -181,17 +189,17 @@ interface SearchedPages {
  */
 export function pagesBySearch(
   file: SegmentFile,
-  query: PageQuery,
+  predicate: PagePredicate,
   groups: readonly RowGroup[],
   areVariantsPlaced = false,
 ): SearchedPages | undefined {
-  const groupIndexes = indexedGroups(file, query, groups);
+  const groupIndexes = indexedGroups(file, predicate, groups);
   if (groupIndexes === undefined) return undefined;
   const searchedGroups = groupIndexes.map((each) => ({
     ...each,
-    leaves: statisticsWithSearch(file, each, query),
+    leaves: statisticsWithSearch(file, each, predicate),
   }));
-  const pages = pagesThatMayMatch(searchedGroups, query, areVariantsPlaced, Infinity)!;
+  const pages = pagesThatMayMatch(searchedGroups, predicate, areVariantsPlaced, Infinity)!;
   return { pages, areFew: pages.length <= maxSinglePages(pageCountOf(groupIndexes)) };
 }
 
@@ -201,10 +209,10 @@ export function pagesBySearch(
 function statisticsWithSearch(
   file: SegmentFile,
   { group, firstRows, leaves }: IndexedGroup,
-  query: PageQuery,
+  predicate: PagePredicate,
 ): IndexedGroup['leaves'] {
   const count = firstRows.length - 1;
-  return leavesOf(file, query).flatMap((leaf) => {
+  return leavesOf(file, predicate).flatMap((leaf) => {
     const knownStatistics = leaves.find(({ key }) => key === leaf.key)?.pages;
     const { dictionaryOffset } = group.chunks[leaf.index]!;
     if (leaf.physical !== physicalType.byteArray || dictionaryOffset !== undefined)
@@ -254,14 +262,14 @@ function searchPages(
  */
 export function spansToRead(
   file: SegmentFile,
-  query: PageQuery,
+  predicate: PagePredicate,
   areVariantsPlaced = false,
 ): readonly RowSpan[] | undefined {
-  const groupIndexes = indexedGroups(file, query, file.groups);
+  const groupIndexes = indexedGroups(file, predicate, file.groups);
   if (groupIndexes === undefined) return undefined;
-  if (pageCountOf(groupIndexes) * minPageCostNs > file.rows * query.perRow) return undefined;
+  if (pageCountOf(groupIndexes) * minPageCostNs > file.rows * predicate.perRow) return undefined;
   const maxPages = maxSinglePages(pageCountOf(groupIndexes));
-  const pages = pagesThatMayMatch(groupIndexes, query, areVariantsPlaced, maxPages);
+  const pages = pagesThatMayMatch(groupIndexes, predicate, areVariantsPlaced, maxPages);
   const spans: { readonly first: number; rows: number }[] = [];
   for (const { first, rows } of pages ?? []) {
     const last = spans.at(-1);
@@ -285,10 +293,10 @@ type PageStats = StoredRows['stats'][string];
 /** Returns the page index of each row group; undefined if a chunk has none, or if the segment stores none of the leaves. */
 function indexedGroups(
   file: SegmentFile,
-  query: PageQuery,
+  predicate: PagePredicate,
   groups: readonly RowGroup[],
 ): readonly IndexedGroup[] | undefined {
-  const leaves = leavesOf(file, query);
+  const leaves = leavesOf(file, predicate);
   const groupIndexes: IndexedGroup[] = [];
   for (const group of groups) {
     const pages = leaves.map(({ index }) => file.offsetIndexOf(group, group.chunks[index]!));
@@ -323,7 +331,7 @@ function pageCountOf(groups: readonly IndexedGroup[]): number {
 /** Returns the pages that may contain a match; undefined if there are more than `maxPages`. */
 function pagesThatMayMatch(
   groups: readonly IndexedGroup[],
-  { columns, mayHold }: PageQuery,
+  { columns, mayHold }: PagePredicate,
   areVariantsPlaced: boolean,
   maxPages: number,
 ): readonly RowPage[] | undefined {

@@ -22,7 +22,7 @@ import { compileMatchers } from './evaluate.js';
 import { liveFrequencies } from './live-frequencies.js';
 import { fieldsOfPlainScan, liveViewOf } from './live-view.js';
 import { loadColumns, openSegmentFiles } from './load-columns.js';
-import { pageQuery } from './page-selection.js';
+import { preparePagePredicate } from './page-selection.js';
 import { PageMatcher } from './page-matcher.js';
 import { RankedRows } from './ranked-rows.js';
 import { inOrderOfBounds } from './key-bounds.js';
@@ -88,16 +88,16 @@ export class Shard {
         : inFileOrder;
     const sideConditions = query.relevance?.conditions ?? [];
     const [match, ...matchSides] = compileMatchers([query.predicate, ...sideConditions], new Set(sideConditions.filter(isScoredCondition))); // prettier-ignore
-    const pagedQuery =
-      matchSides.length === 0 ? pageQuery(query.predicate, snapshot.columns) : undefined;
-    const pageMatcher = pagedQuery && new PageMatcher(pagedQuery, match!);
+    const pagePredicate =
+      matchSides.length === 0 ? preparePagePredicate(query.predicate, snapshot.columns) : undefined;
+    const pageMatcher = pagePredicate && new PageMatcher(pagePredicate, match!);
     const rankedRows = query.relevance && new RankedRows(query.relevance);
     const facets = query.facets ? createFacetAccumulator(query.facets) : undefined;
     const topRows =
       query.ordering.length > 0
         ? new TopRows(query.ordering, query.first, query.afterRowId)
         : undefined;
-    const scannedFields = fieldsOfPlainScan(query, pagedQuery !== undefined);
+    const scannedFields = fieldsOfPlainScan(query, pagePredicate !== undefined);
     const counts = new Float64Array(2 * segments.length);
     const rowPairs: number[] = [];
     const access = { bounds: 0, filters: 0, pages: 0, searches: 0, hashes: 0, columns: 0 };

@@ -23,7 +23,7 @@ export interface CellForm {
   readonly write: ScalarWriters;
   /** Completes the text of a list or an object, which begins at offset `from`. */
   end?(out: ByteSink, from: number): void;
-  /** Returns whether the bytes of these strings can be written unchanged, without escapes. */
+  /** Returns whether the bytes of these strings can be written unchanged, without escapes. Without this function, strings are written one by one. */
   areTexts?(strings: LeafValues): boolean;
 }
 

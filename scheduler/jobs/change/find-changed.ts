@@ -39,8 +39,9 @@ export interface ChangedRows {
    * to delete.
    */
   readonly matches: RowMatches | undefined;
-  /** The given segments whose files `matches` refers to; `replacing` are the given segments that replace rows as they are. */
+  /** The given segments for whose records the stored ones were looked up; `matches` refers to these segments by index. */
   readonly openSegments: readonly Segment[];
+  /** The given segments of which it was known before which rows they replace (`GivenSegments.replaced`); they are added unchanged. */
   readonly replacing: readonly Segment[];
   /** Number of rows of the dataset that the given records name. */
   readonly rows: number;

@@ -62,7 +62,7 @@ export async function* gatherOrdered(
     if (file === undefined) yield* heldChunks;
     else {
       await file.finishWriting();
-      yield* new RowDistributor(file, options).distributeChunks();
+      yield* new RowPartitioner(file, options).partitionChunks();
     }
   } finally {
     await file?.close();
@@ -96,7 +96,7 @@ interface RowDivision {
 }
 
 /** Divides the rows of the chunks in a `RowOrderFile`, round by round. */
-class RowDistributor {
+class RowPartitioner {
   readonly #file: RowOrderFile;
   readonly #options: GatherOptions;
   readonly #fanOut: number;
@@ -111,18 +111,18 @@ class RowDistributor {
     this.#maxRows = file.countRowsInSegments(0, 0, options.snapshot.segments.length);
   }
 
-  async *distributeChunks(): AsyncGenerator<ChunkRows> {
+  async *partitionChunks(): AsyncGenerator<ChunkRows> {
     const allChunks = { first: 0, end: this.#file.chunkCount };
     let span = 1;
     while (span * this.#fanOut < allChunks.end) span *= this.#fanOut;
-    yield* this.#distributePartitions(await this.#divideSource(allChunks, span), allChunks, span);
+    yield* this.#partitionAgain(await this.#partitionSource(allChunks, span), allChunks, span);
   }
 
   /**
    * Yields the chunks of all partitions, one partition after another; each partition but the last has `span` chunks, the last at most as
    * many.
    */
-  async *#distributePartitions(
+  async *#partitionAgain(
     partitions: readonly (readonly IntermediateSegment[])[],
     { first, end }: IndexRange,
     span: number,
@@ -133,8 +133,8 @@ class RowDistributor {
       else {
         const range = { first: from, end: Math.min(end, from + span) };
         const innerSpan = span / this.#fanOut;
-        yield* this.#distributePartitions(
-          await this.#dividePieces(pieces, range, innerSpan),
+        yield* this.#partitionAgain(
+          await this.#partitionPieces(pieces, range, innerSpan),
           range,
           innerSpan,
         );
@@ -142,8 +142,8 @@ class RowDistributor {
     }
   }
 
-  /** Divides the rows of the source segments among partitions, in the first round of the distribution. */
-  async #divideSource(
+  /** Divides the rows of the source segments among partitions, in the first round. */
+  async #partitionSource(
     chunks: IndexRange,
     span: number,
   ): Promise<readonly (readonly IntermediateSegment[])[]> {
@@ -191,7 +191,7 @@ class RowDistributor {
   }
 
   /** Divides the rows of a partition's intermediate segments among smaller partitions, in a later round, and removes these segments. */
-  async #dividePieces(
+  async #partitionPieces(
     pieces: readonly IntermediateSegment[],
     chunks: IndexRange,
     span: number,

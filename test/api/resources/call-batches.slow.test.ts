@@ -123,7 +123,7 @@ const hostCallCreators: readonly CreateHostCall[] = [
   }),
 ]; // prettier-ignore
 
-/** Each function returns selections that differ only in a value. */
+/** Each function returns selections of one form, which differ only in their values. */
 const selectionForms: readonly (() => { entities?: unknown; filters?: unknown })[] = [
   () => ({ filters: [['word', pickRandom(words)]] }),
   () => ({ filters: ['word__exact', pickRandom(words)] }),

@@ -25,6 +25,14 @@ test('docs/queries.md has an example of every filter action', () => {
   ).toEqual([]);
 });
 
+test('examples.txt has an example of every filter action', () => {
+  const text = readFileSync('test/engine/query/examples.txt', 'utf8');
+  const advice = filterActions()
+    .filter(({ name }) => name !== '' && !text.includes(`__${name}"`))
+    .map(({ name }) => `add an example of ${name} to test/engine/query/examples.txt`);
+  expect(advice).toEqual([]);
+});
+
 test('random filters contain every action', () => {
   const random = new Random(1);
   const unseenActions = new Set(

@@ -12,7 +12,22 @@ export const hostileTexts: readonly string[] = [
 ].flat(); // prettier-ignore
 
 function quoteInjections(): string[] {
-  const ends = ["'", '"', '`', "''", '""', "\\'", '$$', ')', '))', ']', '}', "')", '")', '*/'];
+  const terminators = [
+    "'",
+    '"',
+    '`',
+    "''",
+    '""',
+    "\\'",
+    '$$',
+    ')',
+    '))',
+    ']',
+    '}',
+    "')",
+    '")',
+    '*/',
+  ];
   const continuations = [
     '; DROP TABLE x',
     ' OR 1=1',
@@ -30,5 +45,5 @@ function quoteInjections(): string[] {
     ' AS x FROM y',
     '::INTEGER',
   ];
-  return ends.flatMap((end) => continuations.map((text) => `x${end}${text}`));
+  return terminators.flatMap((end) => continuations.map((text) => `x${end}${text}`));
 }

@@ -26,9 +26,9 @@ export function randomRequest(random: Random, dataset: GeneratedDataset): Random
   if (queryTree === null || random.chance(0.4)) body['filters'] = randomFilters(random, dataset);
   if (queryTree !== null) body['query'] = randomQueryText(random, queryTree);
   if (random.chance(0.15)) body['entities'] = randomEntities(random, dataset);
-  const hasPlaces = dataset.columns.some(({ name }) => name === 'genomic_coordinates');
-  if (random.chance(hasPlaces ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', 'T2T-CHM13', '']); // prettier-ignore
-  if (hasPlaces && random.chance(0.3)) body['filters'] = randomCoordinateFilter(random);
+  const hasCoordinates = dataset.columns.some(({ name }) => name === 'genomic_coordinates');
+  if (random.chance(hasCoordinates ? 0.4 : 0.05)) body['genome_build'] = random.pick(['GRCh37', 'grch38', 'GRCH37', 'hg19', 'T2T-CHM13', '']); // prettier-ignore
+  if (hasCoordinates && random.chance(0.3)) body['filters'] = randomCoordinateFilter(random);
   if (random.chance(0.4)) Object.assign(body, randomFieldSelection(random, dataset));
   if (random.chance(0.6)) body['ordering'] = randomOrdering(random, dataset);
   if (random.chance(0.15)) body['facets'] = randomFacets(random, dataset);

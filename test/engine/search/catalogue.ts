@@ -66,7 +66,7 @@ export const descriptions = [
 ]; // prettier-ignore
 export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
 
-/** Creates a random catalogue with the users of three accounts and up to `objects` objects. */
+/** Creates a random catalogue with four users of two accounts and up to `objects` objects. */
 export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');

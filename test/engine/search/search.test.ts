@@ -116,7 +116,7 @@ test.each(seeds)(
         vaults: counts,
       });
     }
-    // Enough requests must find something.
+    // The requests together must match enough rows for the comparison to mean something.
     expect(foundCount).toBeGreaterThan(100);
   },
 );

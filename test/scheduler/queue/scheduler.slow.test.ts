@@ -158,11 +158,17 @@ describe('an import', () => {
     for (let round = 0; round < 6; round++) {
       const datasetId = await lake.createDataset(`round ${round}`);
       // The sizes differ between rounds, so that each of the two imports publishes first in some rounds.
-      const numbers = Array.from({ length: round % 2 === 0 ? 2 : 4_000 }, (_, i) => `{"a":${i}}`);
-      const words = Array.from({ length: round % 2 === 0 ? 4_000 : 2 }, (_, i) => `{"a":"w${i}"}`);
+      const numberLines = Array.from(
+        { length: round % 2 === 0 ? 2 : 4_000 },
+        (_, i) => `{"a":${i}}`,
+      );
+      const stringLines = Array.from(
+        { length: round % 2 === 0 ? 4_000 : 2 },
+        (_, i) => `{"a":"w${i}"}`,
+      );
       const tasks = [
-        await lake.queueInlineImport(datasetId, numbers.join('\n')),
-        await lake.queueInlineImport(datasetId, words.join('\n')),
+        await lake.queueInlineImport(datasetId, numberLines.join('\n')),
+        await lake.queueInlineImport(datasetId, stringLines.join('\n')),
       ];
       scheduler?.wake();
       const [first, second] = await Promise.all(tasks.map((task) => waitForEnd(task.id)));
@@ -171,7 +177,7 @@ describe('an import', () => {
       const isText = columns[0]?.type === 'string';
       expect(first).toMatchObject({ status: 'completed' });
       expect(second?.status).toBe(isText ? 'completed' : 'failed');
-      expect(rows).toBe(numbers.length + (isText ? words.length : 0));
+      expect(rows).toBe(numberLines.length + (isText ? stringLines.length : 0));
     }
     expect(await lake.findFolderDamage()).toEqual([]);
   });

@@ -9,7 +9,7 @@ import {
   matchPages,
   matchSpans,
   pagesBySearch,
-  pageQuery,
+  preparePagePredicate,
   pagesToRead,
   spansToRead,
 } from '../../../../engine/query/memory/page-selection.js';
@@ -182,7 +182,11 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const [first, second] = [random.pick(conditions)(), random.pick(conditions)()];
       const filters = random.pick([[first], [first, second], [{ or: [first, second] }], [first, { not: second }]]); // prettier-ignore
       const { predicate } = parseQuery({ filters }, dataset.fields);
-      const { pages, areFew } = pagesBySearch(file, pageQuery(predicate, columns)!, file.groups)!;
+      const { pages, areFew } = pagesBySearch(
+        file,
+        preparePagePredicate(predicate, columns)!,
+        file.groups,
+      )!;
       if (areFew) searchedCount++;
       const isMatch = filterPredicate(filters, columns);
       const expected = rows.flatMap((row, at) => (isMatch(row) ? [at] : []));
@@ -196,8 +200,8 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     const parsedQuery = parseQuery(request, dataset.fields);
     const isMatch = filterPredicate(request.filters, columns);
     const expected = rows.flatMap((row, i) => (isMatch(row) ? [i] : []));
-    const pagedQuery = pageQuery(parsedQuery.predicate, columns)!;
-    const pages = pagesToRead(file, pagedQuery)!;
+    const pagePredicate = preparePagePredicate(parsedQuery.predicate, columns)!;
+    const pages = pagesToRead(file, pagePredicate)!;
     expect(pages).toBeDefined();
     const pageEnds = file.groups.flatMap((group) => {
       const { firstRows } = file.offsetIndexOf(group, group.chunks[0]!)!;
@@ -206,7 +210,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(pages.length).toBeLessThanOrEqual(pageEnds.length / 8);
     expect(rowsIn(pages, parsedQuery.predicate)).toEqual(expected);
     withView((view) => {
-      const spans = spansToRead(file, { ...pagedQuery, perRow: Infinity })!;
+      const spans = spansToRead(file, { ...pagePredicate, perRow: Infinity })!;
       expect(spans.reduce((sum, span) => sum + span.rows, 0)).toBeLessThan(rowCount / 4);
       const selection = matchSpans(spans, view, compileMatcher(parsedQuery.predicate))!;
       expect([...rowNumbers(selection, rowCount)]).toEqual(expected);
@@ -255,8 +259,8 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         const row = random.integerBelow(rowCount);
         const filters = random.list(1 + random.integerBelow(4), () => filterOf(row, 2));
         const { predicate } = parseQuery({ filters }, dataset.fields);
-        const pagedQuery = pageQuery(predicate, columns);
-        const spans = pagedQuery && spansToRead(file, { ...pagedQuery, perRow: Infinity });
+        const pagePredicate = preparePagePredicate(predicate, columns);
+        const spans = pagePredicate && spansToRead(file, { ...pagePredicate, perRow: Infinity });
         if (spans === undefined) continue;
         spanCount += spans.length;
         const spanSelection = matchSpans(spans, view, compileMatcher(predicate))!;
@@ -274,9 +278,9 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
   /** Returns the number of Bloom filters that were read for a query, and the number of row groups that remain to be read. */
   const lookUp = async (filters: unknown) => {
     const parsedQuery = parseQuery({ filters, limit: 10_000 }, dataset.fields);
-    const pagedQuery = pageQuery(parsedQuery.predicate, columns)!;
+    const pagePredicate = preparePagePredicate(parsedQuery.predicate, columns)!;
     let filtersRead = 0;
-    const groups = groupsToRead(file, pagedQuery, (chunk) => {
+    const groups = groupsToRead(file, pagePredicate, (chunk) => {
       filtersRead++;
       return file.filter(chunk);
     });
@@ -431,7 +435,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
 
   test('many pages, and conditions on whole segments, are not read one by one', () => {
     const query = (filters: readonly unknown[]) =>
-      pageQuery(parseQuery({ filters }, dataset.fields).predicate, columns);
+      preparePagePredicate(parseQuery({ filters }, dataset.fields).predicate, columns);
     expect(pagesToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
     expect(spansToRead(file, query([['depth__gte', 10]])!)).toBeUndefined();
     // If a condition is cheap, testing the bounds of all pages would take longer than evaluating it.
@@ -448,7 +452,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
         { kind: 'wildcard', field, parts: [{ text: 'fil' }, 'any'] },
       ];
       const pagedConditions = conditions.filter(
-        (one) => pageQuery(and([one, depthPredicate]), columns) !== undefined,
+        (one) => preparePagePredicate(and([one, depthPredicate]), columns) !== undefined,
       );
       expect([type, pagedConditions]).toEqual([type, type === 'text' ? [] : conditions]);
     }
@@ -476,9 +480,9 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       const wantedValues = new Set<unknown>(values.filter((value) => value !== null));
       const filters = [[`${field}__in`, [...wantedValues]]];
       const parsedQuery = parseQuery({ filters, limit: 10_000 }, dataset.fields);
-      const pagedQuery = pageQuery(parsedQuery.predicate, columns)!;
+      const pagePredicate = preparePagePredicate(parsedQuery.predicate, columns)!;
       const expected = rows.flatMap((row, i) => (wantedValues.has(valueOf(row)) ? [i] : []));
-      expect([field, pagesToRead(file, pagedQuery) !== undefined]).toEqual([field, true]);
+      expect([field, pagesToRead(file, pagePredicate) !== undefined]).toEqual([field, true]);
       const answer = await runQuery(
         engineFixture.engine,
         dataset.snapshot,
@@ -487,7 +491,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       );
       expect([field, answer.total]).toEqual([field, expected.length]);
       withView((view) => {
-        const spans = spansToRead(file, { ...pagedQuery, perRow: Infinity })!;
+        const spans = spansToRead(file, { ...pagePredicate, perRow: Infinity })!;
         const selection = matchSpans(spans, view, compileMatcher(parsedQuery.predicate))!;
         expect([...rowNumbers(selection, rowCount)]).toEqual(expected);
       });
