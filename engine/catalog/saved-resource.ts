@@ -45,7 +45,7 @@ type ResourcePatch<R extends SavedResourceRow> = Partial<
   Omit<R, keyof OwnedRow | 'createdAt' | 'updatedAt'>
 >;
 
-/** A table of saved resources: saved queries, beacon sets, beacons, templates or applications. */
+/** The table of one kind of saved resource, such as saved queries. */
 export interface SavedResourceTable<R extends SavedResourceRow> {
   get(id: number): Promise<R | undefined>;
   /** Lists the user's own resources, those shared with their account, and public ones; newest first. */

@@ -59,8 +59,8 @@ export function conjunctionOf(conditions: readonly Sql[]): Sql {
 /** Returns `expression IN (…)`; false for an empty list, which SQL does not allow. */
 export function isOneOf(expression: Sql, values: readonly Bindable[]): Sql {
   if (values.length === 0) return sql`1 = 0`;
-  const bound = values.map((value) => sql`${value}`);
-  return sql`${expression} IN (${joinSql(bound, sql`, `)})`;
+  const boundValues = values.map((value) => sql`${value}`);
+  return sql`${expression} IN (${joinSql(boundValues, sql`, `)})`;
 }
 
 /**

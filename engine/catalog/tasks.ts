@@ -56,15 +56,15 @@ interface TaskTable {
   /**
    * Marks the next queued task as running, increments its number of attempts, and returns it; undefined if there is none. Tasks are ordered
    * by priority, then by age. Tasks of `idleKinds` wait until all earlier tasks on their target have ended and none is running, apart from
-   * verifications and tables of computed fields (`isReader`). Tasks of `exclusiveIds` come first, however many tasks of their account are
+   * standalone tasks that only read (`isReader`). Tasks of `exclusiveIds` come first, however many tasks of their account are
    * running; while one of them is running, no other task on its target begins, apart from background tasks.
    */
   claim(options?: ClaimOptions): Promise<TaskRow | undefined>;
   /**
-   * Adds a task whose kind has no resource. A background task replaces the finished tasks of the same kind and object, so that only the
+   * Adds a task whose kind has no resource. One that is not listed replaces the finished tasks of the same kind and object, so that only the
    * last is kept. Throws `not-found` if the object does not exist, and `budget` if the task is listed and the queue of its account is full.
    */
-  addBackground(task: BackgroundTask): Promise<TaskRow>;
+  addStandalone(task: StandaloneTask): Promise<TaskRow>;
   /** The unfinished task of a kind on an object; undefined if there is none. */
   openTask(kind: string, objectId: number): Promise<TaskRow | undefined>;
   /** The running tasks of all kinds that read or change an object. */
@@ -111,7 +111,7 @@ interface ClaimOptions {
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may work on unavailable datasets, too. */
   readonly refusedKinds?: readonly string[];
-  /** Kinds whose tasks begin only when no other task works on their target, apart from verifications and tables of computed fields. */
+  /** Kinds whose tasks begin only when no other task works on their target, apart from standalone tasks that only read (`isReader`). */
   readonly idleKinds?: readonly string[];
   /** Tasks that come first, and beside which no other task on their target begins. */
   readonly exclusiveIds?: readonly number[];
@@ -120,7 +120,7 @@ interface ClaimOptions {
 }
 
 /** A task whose kind has no resource. It belongs to the owner of its object, unless `userId` names another user. */
-export interface BackgroundTask {
+export interface StandaloneTask {
   readonly kind: string;
   readonly description: string;
   readonly priority: number;
@@ -201,7 +201,7 @@ export function taskTable(db: Database): TaskTable {
         const task = tasks.parse(row);
         return changeStatus(tx, task, 'running', { attempts: task.attempts + 1 });
       }),
-    addBackground: ({ isStarted, isListed = false, userId, ...task }) =>
+    addStandalone: ({ isStarted, isListed = false, userId, ...task }) =>
       db.atomic(async (tx) => {
         const objectId = task.targetObjectId ?? task.sourceObjectId;
         const owner =
@@ -332,10 +332,10 @@ function isOnObject(table: Sql, objectId: Sql, condition: Sql): Sql {
 }
 
 /**
- * The condition that a task in `table` verifies an object, or makes a table of a file or of computed fields for a query. Users who may only
- * read can queue any number of such tasks, so no archiving or restore waits for them. The files may be moved meanwhile: a verification then
- * runs again, and a query reads on from the files in their old place, which are kept as long as the longest query may take (`dropAfterMs`
- * of the store).
+ * The condition that a task in `table` is standalone and only reads an object: it verifies the object, say, or makes a table of a file or of
+ * computed fields for a query. Users who may only read can queue any number of such tasks, so no archiving or restore waits for them. The
+ * files may be moved meanwhile: a verification then runs again, and a query reads on from the files in their old place, which are kept as
+ * long as the longest query may take (`dropAfterMs` of the store).
  */
 function isReader(table: Sql): Sql {
   return sql`(${table}.params IS NOT NULL AND ${table}.target_object_id IS NULL)`;

@@ -9,6 +9,7 @@ import {
 import { savedResourceTableSchema } from './catalog-schema.js';
 import { sql } from './sql.js';
 import { tableCodec } from './table-codec.js';
+import { normalizeTags } from './tags.js';
 
 /**
  * A template of datasets and imports: definitions of fields, and parameters of imports. A shared template can be read by all users of the
@@ -69,7 +70,7 @@ export const templateSchema: readonly string[] = [
 /** Returns access to the table of templates. */
 export function templateTable(db: Database): SavedResourceTable<TemplateRow> {
   const from = sql`dataset_templates`;
-  return savedResourceTable(db, templates, 'template', {
+  const table = savedResourceTable(db, templates, 'template', {
     from,
     owner: from,
     isPublic: sql`dataset_templates.is_public = 1`,
@@ -84,4 +85,10 @@ export function templateTable(db: Database): SavedResourceTable<TemplateRow> {
       ),
     ],
   });
+  return {
+    ...table,
+    create: (row) => table.create({ ...row, tags: normalizeTags(row.tags) }),
+    update: (id, patch) =>
+      table.update(id, { ...patch, ...(patch.tags && { tags: normalizeTags(patch.tags) }) }),
+  };
 }

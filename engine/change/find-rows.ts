@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import type { CheckedFile } from '../core/block-checksums.js';
+import type { ChecksummedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/sorted-sets.js';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
@@ -18,7 +18,7 @@ import { mayLieBetween, WantedValues } from './wanted-values.js';
 /** A search for records by a key: their `_id`, or the values of fields. */
 export interface RowSearch {
   /** Files with the wanted keys. Each row has one, unless a value of the key is null. */
-  readonly wanted: readonly CheckedFile[];
+  readonly wanted: readonly ChecksummedFile[];
   readonly columns: readonly KeyColumn[];
   readonly segments: readonly KeySegment[];
   /** Whether two rows of `wanted` must not have the same key; if two have, `repeated` reports them. */
@@ -26,7 +26,7 @@ export interface RowSearch {
 }
 
 /** A segment in which keys are searched. */
-export interface KeySegment extends CheckedFile {
+export interface KeySegment extends ChecksummedFile {
   readonly deletion: DeletionVector | undefined;
   /** The first row id of the segment, as in `Segment`. */
   readonly baseRowId: number | undefined;
@@ -347,7 +347,7 @@ export function storedRowIds(file: SegmentFile): Float64Array {
   return Float64Array.from(values.numbers);
 }
 
-function withSegmentFile<T>(checkedFile: CheckedFile, work: (file: SegmentFile) => T): T {
+function withSegmentFile<T>(checkedFile: ChecksummedFile, work: (file: SegmentFile) => T): T {
   const file = new SegmentFile(checkedFile);
   try {
     return work(file);

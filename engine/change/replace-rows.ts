@@ -1,5 +1,5 @@
 import { makeData, RecordBatch, Struct, type Data, Int64 } from 'apache-arrow';
-import type { CheckedFile } from '../core/block-checksums.js';
+import type { ChecksummedFile } from '../core/block-checksums.js';
 import { ascendingOrder } from '../core/sorted-sets.js';
 import type { Column, Columns } from '../core/types.js';
 import { computedMarksColumn, givenIdColumn } from '../ingest/physical-names.js';
@@ -51,7 +51,7 @@ export interface AddRowsInput {
 }
 
 /** A segment's file, and the columns that it stores. */
-interface StoredSegment extends CheckedFile {
+interface StoredSegment extends ChecksummedFile {
   readonly columns: Columns;
 }
 

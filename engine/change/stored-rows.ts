@@ -1,5 +1,5 @@
 import type { Data } from 'apache-arrow';
-import type { CheckedFile } from '../core/block-checksums.js';
+import type { ChecksummedFile } from '../core/block-checksums.js';
 import { acquireBuffer, releaseBuffer } from '../core/buffers.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
@@ -20,7 +20,7 @@ import {
 
 /** Rows of a segment to read: ascending row numbers, or all rows. `columns` are the columns that the segment stores. */
 export interface RowsToRead {
-  readonly segment: CheckedFile;
+  readonly segment: ChecksummedFile;
   readonly columns: Columns;
   readonly rows: Int32Array | 'all';
 }
@@ -32,7 +32,7 @@ const bytesPerValue = 8;
  * Returns for each file the average size of its records in memory, in bytes, estimated from the footer. An element of a list counts as a
  * whole value, even if compression has made it very small in the file. Throws `damaged`.
  */
-export function estimateRecordSizes(files: readonly CheckedFile[]): Float64Array {
+export function estimateRecordSizes(files: readonly ChecksummedFile[]): Float64Array {
   return Float64Array.from(files, (checked) => {
     const file = new SegmentFile(checked);
     file.close();

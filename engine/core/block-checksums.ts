@@ -40,7 +40,7 @@ export class BlockChecksums {
 }
 
 /** A file, and the checksums of its blocks (`BlockChecksums`); absent if they were never computed. */
-export interface CheckedFile {
+export interface ChecksummedFile {
   readonly path: string;
   readonly blockChecksums?: string | undefined;
 }

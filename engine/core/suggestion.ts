@@ -33,7 +33,10 @@ export class KnownNames {
     return this.suggestionsFor(word)[0];
   }
 
-  /** Returns the name that `suggestionFor` returns or, if it was found by its mistakes, all names with as few mistakes. */
+  /**
+   * Returns the names that an unknown word may stand for: the one that it equals but for case, hyphens, underscores and blanks; else its
+   * first valid synonym; else all names with the fewest spelling mistakes, as far as `suggestionFor` allows.
+   */
   suggestionsFor(word: string): readonly string[] {
     if (word === '' || word.length > maxWordLength) return [];
     const plainLetters = normalizedLetters(word);

@@ -69,7 +69,7 @@ const numberSizes = {
 const packedDeltaFactor = 1.25;
 
 /** Up to this limit, a number and twice that number, which the zigzag encoding needs, are exact as JavaScript numbers. */
-const maxExactInteger = 2 ** 52;
+const maxZigzagInteger = 2 ** 52;
 
 function frameOfReferenceOf(
   values: Int32s | Int64s,
@@ -78,7 +78,7 @@ function frameOfReferenceOf(
   if (minMax === undefined) return undefined;
   const base = Number(minMax.min);
   const span = Number(minMax.max) - base;
-  if (span >= 2 ** 31 || Math.abs(base) > maxExactInteger || base + span > maxExactInteger)
+  if (span >= 2 ** 31 || Math.abs(base) > maxZigzagInteger || base + span > maxZigzagInteger)
     return undefined;
   const { count } = values;
   const distances = acquireBuffer(Int32Array, count);

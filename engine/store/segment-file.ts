@@ -1,4 +1,4 @@
-import { VerifiedBlocks, type CheckedFile } from '../core/block-checksums.js';
+import { VerifiedBlocks, type ChecksummedFile } from '../core/block-checksums.js';
 import { AppError } from '../core/errors.js';
 import { openFileSync, type SyncFileReader } from '../core/files-sync.js';
 import {
@@ -75,7 +75,7 @@ export class SegmentFile {
   #nearIndex: { readonly begin: number; readonly bytes: Uint8Array } | undefined;
 
   /** Opens the file with this absolute path. Throws `damaged` if the file is missing or has no footer that this class can read. */
-  constructor({ path, blockChecksums }: CheckedFile) {
+  constructor({ path, blockChecksums }: ChecksummedFile) {
     this.path = path;
     this.#openFile = openFileSync(path);
     try {

@@ -1,4 +1,4 @@
-import type { CheckedFile } from '../core/block-checksums.js';
+import type { ChecksummedFile } from '../core/block-checksums.js';
 import type { Columns } from '../core/types.js';
 import type { DeletionVector } from './deletion-vector.js';
 import type { EncodedOrigins } from './origins.js';
@@ -94,7 +94,7 @@ export interface Snapshot extends ReadVersion {
 export type RowRef = readonly [segment: number, row: number];
 
 /** Returns the files of a snapshot's segments, in the order of the segments. */
-export function segmentFiles({ segments, files }: Snapshot): readonly CheckedFile[] {
+export function segmentFiles({ segments, files }: Snapshot): readonly ChecksummedFile[] {
   // The first file contains the schema, so segment i is file i + 1.
   return segments.map(({ blockChecksums }, i) => ({ path: files[i + 1]!, blockChecksums }));
 }

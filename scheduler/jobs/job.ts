@@ -1,6 +1,6 @@
 import type { Catalog } from '../../engine/catalog/catalog.js';
 import type { TaskRow, TaskStatus } from '../../engine/catalog/task-row.js';
-import type { BackgroundTask } from '../../engine/catalog/tasks.js';
+import type { StandaloneTask } from '../../engine/catalog/tasks.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { AppError } from '../../engine/core/errors.js';
 import type { Columns, JsonObject } from '../../engine/core/types.js';
@@ -25,13 +25,13 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   /** The name of the kind as `task_display_name` in the HTTP interface. */
   readonly displayName: string;
   /**
-   * Options for kinds whose tasks the server adds with `Scheduler.enqueueAndWait` or `Scheduler.enqueue`. Absent for kinds with a resource,
-   * which the catalogue queues.
+   * Options for kinds whose tasks are standalone, which `Scheduler.enqueueAndWait` and `Scheduler.enqueue` add. Absent for kinds with a
+   * resource, which the catalogue queues.
    */
-  readonly background?: BackgroundOptions;
+  readonly standalone?: StandaloneOptions;
   /**
    * Whether a task of the kind begins only when all earlier tasks on its target have ended and no other one is running, apart from
-   * verifications and tables of computed fields (`claim` in `engine/catalog/tasks.ts`).
+   * standalone tasks that only read (`isReader` in `engine/catalog/tasks.ts`).
    */
   readonly requiresIdleTarget?: boolean;
   /**
@@ -91,9 +91,9 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
   readonly logEntry?: LogEntryKind;
 }
 
-/** How the queue runs background tasks of a kind. */
-interface BackgroundOptions {
-  /** Priority among background tasks; lower values run first. */
+/** How the queue runs standalone tasks of a kind. */
+interface StandaloneOptions {
+  /** Priority among the tasks of its class; lower values run first. */
   readonly priority: number;
   /** Maximum number of tasks that run at the same time, for a pool of `threads` threads. */
   concurrency(threads: number): number;
@@ -108,29 +108,29 @@ interface BackgroundOptions {
   readonly isTransient?: boolean;
 }
 
-/** A background task to add. By default, its user is the owner of the object that it changes or reads. */
-export type NewBackgroundTask = Pick<BackgroundTask, 'description' | 'params' | 'userId'> &
+/** A standalone task to add. By default, its user is the owner of the object that it changes or reads. */
+export type NewStandaloneTask = Pick<StandaloneTask, 'description' | 'params' | 'userId'> &
   (
     | { readonly targetObjectId: number; readonly sourceObjectId?: number }
     | { readonly targetObjectId?: number; readonly sourceObjectId: number }
   );
 
-/** A background task that has completed, with the result of its `run`. */
+/** A standalone task that has completed, with the result of its `run`. */
 export interface CompletedTask<R> {
   readonly task: TaskRow;
   readonly result: R;
 }
 
-/** The part of the queue by which code of a job adds background tasks of the kind `K`, whose result has the type `R`. */
+/** The part of the queue by which code of a job adds standalone tasks of the kind `K`, whose result has the type `R`. */
 export interface TaskQueue<K extends string, R> {
   /**
-   * Queues a background task, or joins the open one if the kind is shared, waits for it, and resolves with its published result, which is
+   * Queues a standalone task, or joins the open one if the kind is shared, waits for it, and resolves with its published result, which is
    * undefined if the task was completed without a run. Rejects with the error of the task. If the signal aborts before the result is being
    * published, cancels the task, even a shared one, and rejects with `canceled`.
    */
   enqueueAndWait(
     kind: K,
-    order: NewBackgroundTask,
+    order: NewStandaloneTask,
     signal?: AbortSignal,
   ): Promise<CompletedTask<R>>;
 }

@@ -1,8 +1,8 @@
-import type { BackgroundTask } from '../../engine/catalog/tasks.js';
+import type { StandaloneTask } from '../../engine/catalog/tasks.js';
 import type { TaskRow } from '../../engine/catalog/task-row.js';
 import { canceledError, notFoundError, toErrorValue } from '../../engine/core/errors.js';
 import { jobOfKind, type JobKind, type ResultOf } from '../jobs/index.js';
-import { isTerminal, type CompletedTask, type NewBackgroundTask } from '../jobs/job.js';
+import { isTerminal, type CompletedTask, type NewStandaloneTask } from '../jobs/job.js';
 import type { MessageFromWorker } from '../worker/messages.js';
 import type { SlotKind } from './running-task.js';
 import { sweepAttempts } from './sweep.js';
@@ -77,11 +77,11 @@ export class JobQueue {
   /** Does what `TaskQueue.enqueueAndWait` says; the result has the type that the kind of job declares. */
   async enqueueAndWait<K extends string>(
     kind: K,
-    backgroundTask: NewBackgroundTask,
+    standaloneTask: NewStandaloneTask,
     signal?: AbortSignal,
   ): Promise<CompletedTask<ResultOf<K>>> {
     if (isAborted(signal) || !this.#isOpen) throw canceledError();
-    const { task, result } = await this.#addTask(kind, backgroundTask);
+    const { task, result } = await this.#addTask(kind, standaloneTask);
     const abort = (): void => void this.cancel(task.id).catch(() => undefined);
     signal?.addEventListener('abort', abort, { once: true });
     if (isAborted(signal)) abort(); // the signal may have aborted while the task was added
@@ -95,11 +95,11 @@ export class JobQueue {
   /** Queues a task of a kind without a resource, for a user who does not wait for it but can see the task and its result. */
   async enqueue(
     kind: JobKind,
-    backgroundTask: NewBackgroundTask & { userId: number },
+    standaloneTask: NewStandaloneTask & { userId: number },
   ): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
-    const listedTask = { ...this.#newTask(kind, backgroundTask), isListed: true, isStarted: false };
-    const task = await tasks.addBackground(listedTask);
+    const listedTask = { ...this.#newTask(kind, standaloneTask), isListed: true, isStarted: false };
+    const task = await tasks.addStandalone(listedTask);
     this.wake();
     return task;
   }
@@ -174,13 +174,13 @@ export class JobQueue {
 
   async #addTask(
     kind: string,
-    backgroundTask: NewBackgroundTask,
+    standaloneTask: NewStandaloneTask,
   ): Promise<{ readonly task: TaskRow; readonly result: Promise<unknown> }> {
     const { catalog, jobs, threads } = this.#options;
-    const newTask = this.#newTask(kind, backgroundTask);
+    const newTask = this.#newTask(kind, standaloneTask);
     const { targetObjectId, sourceObjectId } = newTask;
-    const { requiresIdleTarget, background } = jobOfKind(jobs, kind);
-    const { isShared, concurrency } = background!;
+    const { requiresIdleTarget, standalone } = jobOfKind(jobs, kind);
+    const { isShared, concurrency } = standalone!;
     if (isShared === true) {
       const openTask = await catalog.tasks.openTask(kind, (targetObjectId ?? sourceObjectId)!);
       if (openTask !== undefined) {
@@ -199,19 +199,19 @@ export class JobQueue {
       requiresIdleTarget !== true &&
       this.#runner.startableTaskIds === 'any' &&
       this.#countRunningTasks(kind) < concurrency(threads);
-    const task = await catalog.tasks.addBackground({ ...newTask, isStarted });
+    const task = await catalog.tasks.addStandalone({ ...newTask, isStarted });
     const result = this.#waiters.resultOfTask(task.id); // must be awaited before the task can end
     if (isStarted) this.#runner.startTask(task, 'background');
     else this.wake();
     return { task, result };
   }
 
-  #newTask(kind: string, backgroundTask: NewBackgroundTask): Omit<BackgroundTask, 'isStarted'> {
-    const { background } = jobOfKind(this.#options.jobs, kind);
-    if (background === undefined)
+  #newTask(kind: string, standaloneTask: NewStandaloneTask): Omit<StandaloneTask, 'isStarted'> {
+    const { standalone } = jobOfKind(this.#options.jobs, kind);
+    if (standalone === undefined)
       throw new Error(`${kind}: its tasks are queued with their resource`);
-    const { priority } = background;
-    return { targetObjectId: null, sourceObjectId: null, ...backgroundTask, kind, priority };
+    const { priority } = standalone;
+    return { targetObjectId: null, sourceObjectId: null, ...standaloneTask, kind, priority };
   }
 
   /** Claims queued tasks until no queued task can start. */
@@ -247,14 +247,14 @@ export class JobQueue {
     if (slot !== 'background' && occupyingTasks.length >= threads) return false;
     if (startableIds !== 'any' && startableIds.length === 0) return false;
     const fullKinds = jobs.filter(
-      ({ kind, background }) =>
-        background !== undefined &&
-        this.#countRunningTasks(kind) >= background.concurrency(threads),
+      ({ kind, standalone }) =>
+        standalone !== undefined &&
+        this.#countRunningTasks(kind) >= standalone.concurrency(threads),
     );
     const task = await catalog.tasks.claim({
       ...(startableIds !== 'any' && { ids: startableIds }),
       exceptKinds: fullKinds.map(({ kind }) => kind),
-      refusedKinds: jobs.flatMap((job) => (job.background?.runsOnRefused ? [job.kind] : [])),
+      refusedKinds: jobs.flatMap((job) => (job.standalone?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
       exclusiveIds: this.#runner.outdatedResults.exclusiveTaskIds,
       // The account's share limits only what starts in standard slots: users wait for interactive tasks, which may take interactive slots

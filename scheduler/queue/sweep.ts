@@ -69,7 +69,7 @@ export async function sweepAll(
   options: SweepOptions,
 ): Promise<void> {
   const { jobs = declaredJobs } = options;
-  const transient = jobs.filter(({ background }) => background?.isTransient === true);
+  const transient = jobs.filter(({ standalone }) => standalone?.isTransient === true);
   await catalog.tasks.removeOpen(transient.map(({ kind }) => kind));
   const context = sweepContextOf(catalog, data, options);
   await sweepObjects(context);

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import type { CheckedFile } from '../../engine/core/block-checksums.js';
+import type { ChecksummedFile } from '../../engine/core/block-checksums.js';
 import { transferResult } from '../../engine/core/threads.js';
 import { outcomeOf, type Outcome } from '../../engine/core/outcome.js';
 import { findRows, type FoundRows, type RowSearch } from '../../engine/change/find-rows.js';
@@ -101,7 +101,7 @@ export async function find(search: RowSearch): Promise<Outcome<FoundRows>> {
 }
 
 /** Returns for each segment the average size of its records in memory, in bytes. */
-export async function estimate(files: readonly CheckedFile[]): Promise<Outcome<Float64Array>> {
+export async function estimate(files: readonly ChecksummedFile[]): Promise<Outcome<Float64Array>> {
   return outcomeOf(async () => estimateRecordSizes(files));
 }
 

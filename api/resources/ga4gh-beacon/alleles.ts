@@ -1,6 +1,6 @@
 /* Alleles as records have them, in the notation of VCF, and as requests of a beacon ask for them. */
 
-/** The bases that each IUPAC code stands for. */
+/** The bases that each IUPAC ambiguity code stands for. */
 const iupacCodes: Readonly<Record<string, string>> = {
   R: 'AG',
   Y: 'CT',
@@ -34,6 +34,9 @@ export function quoteText(text: string): string {
   return text.replaceAll(/[\\^$.|?*+()[\]{}]/g, '\\$&');
 }
 
+/** A breakend whose mate is unknown: bases before or after a dot (VCF 4.5, section 5.4.9). */
+const singleBreakend = /^(?:\.[A-Z]+|[A-Z]+\.)$/i;
+
 /** What is known of a variant: its alternate allele in VCF notation, and its reference allele or only the length of that. */
 interface KnownAllele {
   readonly reference: string | null;
@@ -49,7 +52,7 @@ interface KnownAllele {
 export function variantTypeOf({ reference, length, alternate }: KnownAllele): string {
   const symbolicType = /^<([^<>:]+)(?::[^<>]*)?>$/.exec(alternate)?.[1];
   if (symbolicType !== undefined) return symbolicType.toUpperCase();
-  if (/[[\]]/.test(alternate)) return 'BND';
+  if (/[[\]]/.test(alternate) || singleBreakend.test(alternate)) return 'BND';
   if (alternate === '*' || alternate === '-') return 'DEL';
   if (alternate === reference) return 'no_sequence_alteration';
   if (alternate.length === length) return length === 1 ? 'SNP' : 'MNP';
@@ -68,5 +71,5 @@ export function variantTypeOf({ reference, length, alternate }: KnownAllele): st
 export function standardBases(alternate: string): string {
   const bases = alternate.toUpperCase();
   if (bases === '*') return '-';
-  return /^[ACGTUNRYSWKMBDHV.-]*$/.test(bases) ? bases : 'N';
+  return /^[ACGTUNRYSWKMBDHV.-]*$/.test(bases) && !singleBreakend.test(bases) ? bases : 'N';
 }

@@ -61,7 +61,7 @@ export class TaskPresenter extends JobPresenter {
     errorMessage,
     result,
   }: TaskRow): Promise<object | null> {
-    if (taskTypeByKind.get(kind)?.background) {
+    if (taskTypeByKind.get(kind)?.standalone) {
       return { class_name: 'BackgroundTask', params, error_message: errorMessage, result };
     }
     return this.#viewReaders[kind as JobResourceKind](resourceId);

@@ -34,7 +34,7 @@ interface TaskContext extends WithUser {
   readonly origin: string;
 }
 
-type TaskType = Pick<Job, 'type' | 'displayName' | 'background' | 'requiresIdleTarget'>;
+type TaskType = Pick<Job, 'type' | 'displayName' | 'standalone' | 'requiresIdleTarget'>;
 
 /** The declaration of each kind of task; `type` has the form `<anything>.<class name>` (contract 15.1). */
 export const taskTypeByKind: ReadonlyMap<string, TaskType> = new Map<string, TaskType>([
@@ -49,7 +49,7 @@ const vaultType = nullable(reference('VaultSummary'));
 export const task = declareResource<TaskRow, TaskContext>({
   name: 'Task',
   description:
-    'A task of the queue: the work of an import, an export, a migration, a commit, a snapshot, a restore or a verification.',
+    'A task of the queue, with the job that it executes: an import or an export, for example.',
   fields: {
     class_name: constantField('ECSTask'),
     id: { type: id, example: 5108 },

@@ -183,14 +183,14 @@ function assertionHoldsAt(assertion: Assertion, text: string, at: number): boole
     case 'last-line-end':
       return at === text.length || (at === text.length - 1 && text[at] === '\n');
     case 'word-boundary':
-      return isBoundary(text, at);
+      return isWordBoundary(text, at);
     case 'not-word-boundary':
       // In Python, `\b` and `\B` both fail on an empty text.
-      return text !== '' && !isBoundary(text, at);
+      return text !== '' && !isWordBoundary(text, at);
   }
 }
 
-function isBoundary(text: string, at: number): boolean {
+function isWordBoundary(text: string, at: number): boolean {
   const before = at > 0 && isWordCode(codePointBefore(text, at));
   const after = at < text.length && isWordCode(text.codePointAt(at)!);
   return before !== after;

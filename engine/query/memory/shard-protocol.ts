@@ -1,4 +1,4 @@
-import type { CheckedFile } from '../../core/block-checksums.js';
+import type { ChecksummedFile } from '../../core/block-checksums.js';
 import type { Facet } from '../request/facet-request.js';
 import type { SegmentAccess } from '../executor/executor.js';
 import type { RowRef } from '../../store/store.js';
@@ -27,7 +27,7 @@ export interface ShardSnapshot {
 }
 
 /** A segment of a snapshot; its path is absolute. */
-export interface ShardSegment extends CheckedFile {
+export interface ShardSegment extends ChecksummedFile {
   /** The index of the segment in the snapshot. */
   readonly number: number;
   readonly rows: number;

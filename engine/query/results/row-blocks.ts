@@ -1,4 +1,4 @@
-import type { CheckedFile } from '../../core/block-checksums.js';
+import type { ChecksummedFile } from '../../core/block-checksums.js';
 import type { RowRef } from '../../store/store.js';
 import { SegmentFile } from '../../store/segment-file.js';
 import type { LeafCursor } from './leaf-cursor.js';
@@ -35,7 +35,7 @@ export const rowsPerBlock = 1024;
  * Returns a source that opens the files of segments, by their numbers, at their first use. It shares no cache with other sources. The
  * caller must close it.
  */
-export function openSegments(files: readonly CheckedFile[]): SegmentSource & { close(): void } {
+export function openSegments(files: readonly ChecksummedFile[]): SegmentSource & { close(): void } {
   const openFiles = new Map<number, SegmentFile>();
   let lastFile: SegmentFile | undefined;
   const entries = new Map<string, unknown>();

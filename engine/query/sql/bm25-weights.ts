@@ -28,9 +28,9 @@ export async function computeBm25Weights(
   /** By field, the indices of the sums that count its records and, for a text, its tokens. Fields that no record stores are missing. */
   const fieldSums = new Map<string, readonly [records: number, tokens: number | undefined]>();
   for (const { field } of conditions) {
-    const values = fieldExpression(statement, field);
-    if (!values || fieldSums.has(fieldKey(field))) continue;
-    const { sql, isMany, column } = values;
+    const expression = fieldExpression(statement, field);
+    if (!expression || fieldSums.has(fieldKey(field))) continue;
+    const { sql, isMany, column } = expression;
     const recordsIndex = addCount(
       isMany ? `NOT (${dialect.listMissing(sql, column)})` : dialect.present(sql, column),
     );

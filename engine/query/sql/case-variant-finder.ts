@@ -87,10 +87,10 @@ export class CaseVariantFinder {
   async #examine(snapshot: Snapshot, field: FieldRef): Promise<LetterCase> {
     for (const letters of ['upper', 'lower'] as const) {
       const statement = newStatement(snapshot, undefined, this.#engine.language);
-      const values = fieldExpression(statement, field);
-      if (!values) return 'upper';
+      const expression = fieldExpression(statement, field);
+      if (!expression) return 'upper';
       const { dialect, params, source } = statement;
-      const value = values.isMany ? dialect.spread(values.sql) : values.sql;
+      const value = expression.isMany ? dialect.spread(expression.sql) : expression.sql;
       const sql = `SELECT 1 FROM (SELECT ${value} AS v FROM ${source})
         WHERE ${dialect.isNotWritten('v', letters)} LIMIT 1`;
       const otherVariants = await this.#engine.run(sql, params.boundValues);
@@ -111,10 +111,10 @@ export class CaseVariantFinder {
     const cachedVariants = this.#variants.get(key);
     if (cachedVariants !== undefined) return cachedVariants ?? undefined;
     const statement = newStatement(snapshot, undefined, this.#engine.language);
-    const values = fieldExpression(statement, field);
-    if (!values) return [];
+    const expression = fieldExpression(statement, field);
+    if (!expression) return [];
     const { dialect, params, source } = statement;
-    const value = values.isMany ? dialect.spread(values.sql) : values.sql;
+    const value = expression.isMany ? dialect.spread(expression.sql) : expression.sql;
     const placeholders = wanted.map((each) => dialect.fold(params.add('string', each)));
     const sql = `SELECT DISTINCT v FROM (SELECT ${value} AS v FROM ${source})
       WHERE ${dialect.isOneOf(dialect.fold('v'), placeholders, 'string')} LIMIT ${maxCaseVariants + 1}`;

@@ -34,13 +34,13 @@ function termScoreSql(
   { most, base, slope }: Bm25Weight,
 ): string[] {
   const { dialect, params } = statement;
-  const values = fieldExpression(statement, leaf.field);
-  if (!values || most === 0) return [];
+  const expression = fieldExpression(statement, leaf.field);
+  if (!expression || most === 0) return [];
   const maxParam = params.add('double', most);
   if (leaf.field.type !== 'text') {
     return [`${maxParam} * ${dialect.indicator(compilePredicate(statement, leaf))}`];
   }
-  const text = values.isMany ? dialect.joinList(values.sql) : values.sql;
+  const text = expression.isMany ? dialect.joinList(expression.sql) : expression.sql;
   const pattern =
     leaf.kind === 'wildcard'
       ? wildcardBetweenSlashes(leaf.parts)

@@ -119,14 +119,14 @@ function sortKeysOf(
     return score === undefined ? last : [{ sql: score, descending: true, type: 'double' }];
   }
   const keys = ordering.flatMap(({ field, descending }): SortKey[] => {
-    const values = fieldExpression(statement, field);
-    if (!values) return [];
-    const sql = !values.isMany
-      ? values.sql
+    const expression = fieldExpression(statement, field);
+    if (!expression) return [];
+    const sql = !expression.isMany
+      ? expression.sql
       : descending
-        ? dialect.largest(values.sql)
-        : dialect.smallest(values.sql);
-    return [{ sql, descending, type: paramTypeOf({ ...field, type: values.type }) }];
+        ? dialect.largest(expression.sql)
+        : dialect.smallest(expression.sql);
+    return [{ sql, descending, type: paramTypeOf({ ...field, type: expression.type }) }];
   });
   return [...keys, ...last];
 }

@@ -55,8 +55,8 @@ export class SqlRecordInspector implements RecordInspector {
     scope: Predicate,
   ): Promise<ValuesAround | undefined> {
     const statement = await this.#statement();
-    const values = fieldExpression(statement, field);
-    if (!values) return undefined;
+    const expression = fieldExpression(statement, field);
+    if (!expression) return undefined;
     const { dialect, params, source } = statement;
     const type = paramTypeOf(field);
     const greatestBelow =
@@ -64,9 +64,9 @@ export class SqlRecordInspector implements RecordInspector {
     const leastAbove =
       high === null ? 'NULL' : `min(CASE WHEN v > ${params.add(type, high)} THEN v END)`;
     const shownBounds = [greatestBelow, leastAbove, 'min(v)', 'max(v)'].map((value) =>
-      value === 'NULL' ? 'NULL' : dialect.json(value, values.type),
+      value === 'NULL' ? 'NULL' : dialect.json(value, expression.type),
     );
-    const eachValue = values.isMany ? dialect.spreadAll(values.sql) : values.sql;
+    const eachValue = expression.isMany ? dialect.spreadAll(expression.sql) : expression.sql;
     const relation = `(SELECT ${eachValue} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)}) AS q`;
     const [row = []] = await this.#rows({
       sql: `SELECT ${shownBounds.join(', ')} FROM ${relation}`,
@@ -79,12 +79,12 @@ export class SqlRecordInspector implements RecordInspector {
   async similarStrings(field: FieldRef, text: string): Promise<readonly string[]> {
     const maxDistance = text.length <= 3 ? 1 : text.length <= 6 ? 2 : 3;
     const statement = await this.#statement();
-    const values = fieldExpression(statement, field);
-    if (!values || text.length > 64) return [];
+    const expression = fieldExpression(statement, field);
+    if (!expression || text.length > 64) return [];
     const { dialect, params, source } = statement;
     const foldedText = dialect.fold(params.add('string', text));
     const distance = dialect.editDistance(dialect.fold('v'), foldedText, maxDistance);
-    const eachValue = values.isMany ? dialect.spread(values.sql) : values.sql;
+    const eachValue = expression.isMany ? dialect.spread(expression.sql) : expression.sql;
     const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
     const rows = await this.#rows({
       sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
@@ -95,10 +95,10 @@ export class SqlRecordInspector implements RecordInspector {
 
   async frequentStrings(field: FieldRef, scope: Predicate): Promise<readonly string[]> {
     const statement = await this.#statement();
-    const values = fieldExpression(statement, field);
-    if (!values || values.isMany) return [];
+    const expression = fieldExpression(statement, field);
+    if (!expression || expression.isMany) return [];
     const { params, source } = statement;
-    const first = `(SELECT ${values.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
+    const first = `(SELECT ${expression.sql} AS v FROM ${source} WHERE ${compilePredicate(statement, scope)} LIMIT 1000) AS q`;
     const rows = await this.#rows({
       sql: `SELECT v FROM ${first} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
       params: params.boundValues,

@@ -29,7 +29,7 @@ export function computedNames({ fields }: FieldExpressions): ReadonlySet<string>
 }
 
 /** Returns the names under which `_errors` has the errors of expressions; a new result outdates what a record stores under them. */
-export function errorNames(expressions: FieldExpressions): ReadonlySet<string> {
+export function errorKeys(expressions: FieldExpressions): ReadonlySet<string> {
   const names = computedNames(expressions);
   return producesRecords(expressions)
     ? new Set([...names, 'pre_annotation_expression', 'post_annotation_expression'])
@@ -47,7 +47,7 @@ export function outdatedFields(expressions: FieldExpressions): readonly ClearedF
     const mark = needingInput.indexOf(name);
     return { path, mark: mark < 0 ? null : mark };
   };
-  const errors = Array.from(errorNames(expressions), (name) => cleared(name, [errorsField, name]));
+  const errors = Array.from(errorKeys(expressions), (name) => cleared(name, [errorsField, name]));
   // The post-annotation expression decides which fields its records have; a field that it leaves out is not given.
   if (postExpression !== '') return errors;
   const values = compiledExpressions(expressions).flatMap(({ field: { name, isTransient } }) =>

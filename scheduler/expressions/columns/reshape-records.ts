@@ -13,7 +13,7 @@ import {
   type ComputedBatch,
 } from './compute-fields.js';
 import { annotationFieldsOf, expressionData } from './field-expressions.js';
-import { computedNames, errorNames, typeHints } from './input-columns.js';
+import { computedNames, errorKeys, typeHints } from './input-columns.js';
 import { withComputedMarks } from './computed-marks.js';
 import { RecordColumns } from './record-columns.js';
 import { dropsErrors, errorsField, messagesOfOthers, shortenMessage } from './record-errors.js';
@@ -50,7 +50,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     ...(sourceDataset !== undefined && { sourceDataset }),
   });
   const namesComputed = computedNames(expressions);
-  const recomputedNames = errorNames(expressions);
+  const recomputedNames = errorKeys(expressions);
   const droppedPaths = (input.dropped ?? []).filter(([name]) => !namesComputed.has(name!));
   const deadline = performance.now() + (input.timeoutMs ?? chunkExpressionsTimeoutMs);
 

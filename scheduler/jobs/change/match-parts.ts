@@ -1,5 +1,5 @@
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
-import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import type { ChecksummedFile } from '../../../engine/core/block-checksums.js';
 import { ascendingOrder } from '../../../engine/core/sorted-sets.js';
 import type { Columns } from '../../../engine/core/types.js';
 import { leafKey } from '../../../engine/store/segment-stats.js';
@@ -7,7 +7,7 @@ import type { Segment } from '../../../engine/store/store.js';
 import type { RunContext } from '../job.js';
 import type { ThreadJob } from '../thread-pool.js';
 
-const estimateInThread = 'estimate' as ThreadJob<readonly CheckedFile[], Float64Array>;
+const estimateInThread = 'estimate' as ThreadJob<readonly ChecksummedFile[], Float64Array>;
 
 /** Maximum number of records in a part that `divideMatches` returns. */
 const maxSegmentRows = 1 << 17;
@@ -46,7 +46,7 @@ interface RecordSizes {
  * thread reads the footers of a share of the files, because a footer of many columns takes milliseconds.
  */
 export async function averageRecordSizes(
-  files: readonly CheckedFile[],
+  files: readonly ChecksummedFile[],
   numbers: Int32Array,
   { pool, signal }: Pick<RunContext, 'pool' | 'signal'>,
 ): Promise<Float64Array> {

@@ -18,7 +18,7 @@ export const checkpointJob: Job<'checkpoint', CheckpointParams, Checkpoint> = {
   kind: 'checkpoint',
   type: 'datasets.LogCheckpoint',
   displayName: 'Log Checkpoint',
-  background: { priority: 95, concurrency: () => 1, isShared: true },
+  standalone: { priority: 95, concurrency: () => 1, isShared: true },
   attempts: 2,
 
   async prepare(task, { catalog }) {

@@ -14,7 +14,7 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
   kind: 'computed_table',
   type: 'datasets.ComputedTable',
   displayName: 'Computed Table',
-  background: { priority: 10, concurrency: (threads) => threads, isTransient: true },
+  standalone: { priority: 10, concurrency: (threads) => threads, isTransient: true },
   attempts: 2,
 
   async prepare(task, context: PublishContext) {

@@ -88,7 +88,7 @@ function computationTimeoutError({ names, timeoutMs }: ComputedParams): AppError
 export const narrowQueryAdvice =
   'narrow the query with filters on stored fields, or store the field with a migration and query that';
 
-/** Returns the first three names of a list of fields, for messages. */
+/** Returns the names of fields as a text for messages: the first three, followed by `and others` if there are more. */
 export function joinFieldNames(names: readonly string[]): string {
   const shownNames = names.slice(0, 3).join(', ');
   return names.length > 3 ? `${shownNames} and others` : shownNames;

@@ -1,4 +1,4 @@
-import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import type { ChecksummedFile } from '../../../engine/core/block-checksums.js';
 import { rowsPerRowGroup } from '../../../engine/parquet/file-encoder.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
 import type { Writer } from '../../../writers/writer.js';
@@ -17,7 +17,7 @@ export type PartLimits = Pick<Writer, 'partRecords' | 'copiesRowGroups'>;
 
 /** Collects rows of a snapshot, in order, and splits them into parts of about the same size. */
 export class PartSplitter {
-  readonly #segmentFiles: readonly CheckedFile[];
+  readonly #segmentFiles: readonly ChecksummedFile[];
   readonly #segments: Snapshot['segments'];
   /** The average size of a record in segment files, in bytes. */
   readonly #recordBytes: number;

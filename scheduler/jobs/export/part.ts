@@ -3,7 +3,7 @@ import { longestLists } from '../../../engine/query/results/list-lengths.js';
 import { writeCells, materialise } from '../../../engine/query/results/materialise.js';
 import { copyStoredRowGroup } from '../../../engine/query/results/stored-row-group.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
-import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import type { ChecksummedFile } from '../../../engine/core/block-checksums.js';
 import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import type { FileContext, RecordSource } from '../../../writers/writer.js';
 import { writerNamed } from '../../../writers/index.js';
@@ -17,7 +17,7 @@ import { AppError } from '../../../engine/core/errors.js';
 /** The rows of a part of an export, in order. */
 export interface PartRows {
   /** The files of the segments. */
-  readonly files: readonly CheckedFile[];
+  readonly files: readonly ChecksummedFile[];
   /** Pairs of an index into `files` and a row number in that file. */
   readonly rows: Int32Array;
 }

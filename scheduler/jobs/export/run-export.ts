@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import type { ChecksummedFile } from '../../../engine/core/block-checksums.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
@@ -182,10 +182,10 @@ async function measureLists(
 
 /** Numbers the segments of saved parts, so that their checksums are kept once and not with every part. */
 class SegmentNumbers {
-  readonly files: CheckedFile[] = [];
-  readonly #numbers = new Map<CheckedFile, number>();
+  readonly files: ChecksummedFile[] = [];
+  readonly #numbers = new Map<ChecksummedFile, number>();
 
-  numberOf(file: CheckedFile): number {
+  numberOf(file: ChecksummedFile): number {
     const knownNumber = this.#numbers.get(file);
     if (knownNumber !== undefined) return knownNumber;
     const number = this.files.push(file) - 1;

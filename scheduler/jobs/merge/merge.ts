@@ -57,7 +57,7 @@ export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   kind: 'merge',
   type: 'datasets.SegmentMerge',
   displayName: 'Segment Merge',
-  background: { priority: 90, concurrency: () => 1, isShared: true },
+  standalone: { priority: 90, concurrency: () => 1, isShared: true },
   attempts: 2,
 
   async prepare(task, { catalog, store }) {

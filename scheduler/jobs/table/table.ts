@@ -14,7 +14,7 @@ export const tableJob: Job<'table', TableFile, TableResult> = {
   kind: 'table',
   type: 'objects.FileTable',
   displayName: 'File Table',
-  background: { priority: 10, concurrency: (threads) => threads, isTransient: true },
+  standalone: { priority: 10, concurrency: (threads) => threads, isTransient: true },
   attempts: 2,
 
   async prepare(task) {

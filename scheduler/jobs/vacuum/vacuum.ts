@@ -27,7 +27,7 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
   kind: 'vacuum',
   type: 'datasets.DatasetVacuum',
   displayName: 'Dataset Vacuum',
-  background: { priority: 95, concurrency: () => 1, isShared: true },
+  standalone: { priority: 95, concurrency: () => 1, isShared: true },
   attempts: 2,
 
   async prepare(task, { catalog, store, persist }) {

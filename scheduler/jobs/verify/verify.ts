@@ -88,7 +88,7 @@ export const verifyJob: Job<'verify', VerifyParams, VerifyResult> = {
   kind: 'verify',
   type: 'datasets.DatasetVerification',
   displayName: 'Dataset Verification',
-  background: { priority: 80, concurrency: () => 2, isTransient: true, runsOnRefused: true },
+  standalone: { priority: 80, concurrency: () => 2, isTransient: true, runsOnRefused: true },
   attempts: 2,
 
   async prepare(task, { catalog, store }) {

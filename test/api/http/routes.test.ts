@@ -105,7 +105,8 @@ describe('every route (A1)', () => {
       const { method } = operations[operation]!;
       const isReadOperation =
         method === 'GET' || method === 'HEAD' || readOnlyPostOperations.has(operation);
-      expect([operation, rule.scope]).toEqual([operation, isReadOperation ? 'read' : 'write']);
+      const advice = 'a POST that only reads belongs in test/api/reading-posts.ts';
+      expect([operation, rule.scope, advice]).toEqual([operation, isReadOperation ? 'read' : 'write', advice]); // prettier-ignore
     }
   });
 

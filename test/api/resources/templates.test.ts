@@ -112,6 +112,16 @@ describe('the resource', () => {
       expect([query, await fetchIds(query)]).toEqual([query, []]);
   });
 
+  test('has its tags trimmed, each once, and without empty ones, as vaults and objects do', async () => {
+    const id = await newTemplate({ tags: [' cardio ', 'cardio', ''] });
+    const path = `/v2/dataset_templates/${id}`;
+    expect((await ann.get(path)).json['tags']).toEqual(['cardio']);
+    const { json } = await ann.patch(path, { tags: ['kidney ', ' '] });
+    expect(json['tags']).toEqual(['kidney']);
+    const found = listOf(await ann.get('/v2/dataset_templates?tags=kidney'));
+    expect(found.map((one) => one['id'])).toEqual([id]);
+  });
+
   test.each<[object, string]>([
     [{ fields: [{ name: 'a', expression: '(' }] }, 'fields'],
     [{ fields: [{ name: 'a', depends_on: ['b'], expression: '1' }, { name: 'b', depends_on: ['a'], expression: '1' }] }, 'fields'],

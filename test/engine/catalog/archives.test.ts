@@ -63,13 +63,13 @@ test('a snapshot or a restore waits for no verification and no table of computed
     [restores, 'Standard'],
   ] as const) {
     const runningTask = { ...readingTask, isStarted: true };
-    const runningComputation = await tasks.addBackground({
+    const runningComputation = await tasks.addStandalone({
       ...runningTask,
       kind: 'computed_table',
     });
     const verifications = [
-      await tasks.addBackground({ ...runningTask, kind: 'verify', isListed: true }),
-      await tasks.addBackground({
+      await tasks.addStandalone({ ...runningTask, kind: 'verify', isListed: true }),
+      await tasks.addStandalone({
         ...readingTask,
         kind: 'verify',
         isStarted: false,
@@ -78,7 +78,7 @@ test('a snapshot or a restore waits for no verification and no table of computed
     ];
     const { id } = await queueArchiveTask(table, storageClass);
     verifications.push(
-      await tasks.addBackground({ ...runningTask, kind: 'verify', isListed: true }),
+      await tasks.addStandalone({ ...runningTask, kind: 'verify', isListed: true }),
     );
     expect((await tasks.claim(idle))?.id).toBe(id);
     for (const taskId of [runningComputation.id, id]) await tasks.complete(taskId);
@@ -90,7 +90,7 @@ test('a snapshot waits for a later task of the server that changes the dataset',
   const { tasks, snapshots } = catalogFixture.catalog;
   const { id } = await queueArchiveTask(snapshots, 'Archive');
   const mergeTask = { kind: 'merge', description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null }; // prettier-ignore
-  const merge = await tasks.addBackground({ ...mergeTask, isStarted: true });
+  const merge = await tasks.addStandalone({ ...mergeTask, isStarted: true });
   expect(await tasks.claim({ idleKinds: ['snapshot'] })).toBeUndefined();
   await tasks.complete(merge.id);
   expect((await tasks.claim({ idleKinds: ['snapshot'] }))?.id).toBe(id);

@@ -141,7 +141,7 @@ test('an exclusive task comes first, whatever runs on its target, and no other t
   const secondExclusive = await catalogFixture.queueImport(ann, datasetId, 9);
   const otherTargetTask = await catalogFixture.queueImport(ann, await catalogFixture.createDataset(ann, 'other'), 9);
   const backgroundTask = { description: '', priority: 80, params: {}, targetObjectId: datasetId, sourceObjectId: null };
-  const mergeTask = await tasks.addBackground({ ...backgroundTask, kind: 'merge', isStarted: false });
+  const mergeTask = await tasks.addStandalone({ ...backgroundTask, kind: 'merge', isStarted: false });
   expect((await tasks.claim())?.id).toBe(longTask.id);
   const claim = async (classes?: readonly ['background']): Promise<number | undefined> =>
     (await tasks.claim({ exclusiveIds: [secondExclusive.id, firstExclusive.id], ...(classes && { classes }) }))?.id;
@@ -408,7 +408,7 @@ test('the counts of tasks follow every change, also the deletion of an object (s
   const steps: readonly ((task: TaskRow | undefined) => Promise<unknown>)[] = [
     () => catalogFixture.queueImport(ann, [datasetId, otherDatasetId][randomBelow(2)]!),
     () => catalogFixture.queueImport(bob, bobsDatasetId),
-    () => tasks.addBackground({ ...backgroundTask, kind: 'merge', targetObjectId: otherDatasetId, isStarted: randomBelow(2) === 0 }),
+    () => tasks.addStandalone({ ...backgroundTask, kind: 'merge', targetObjectId: otherDatasetId, isStarted: randomBelow(2) === 0 }),
     async (task) => task && tasks.complete(task.id),
     async (task) => task && tasks.fail(task.id, 'reason'),
     async (task) => task && tasks.requeue(task.id),

@@ -182,7 +182,7 @@ test('damaged origins are an error', () => {
   expect(() => originRunsDecoder(longOrigins, 100)(0)).toThrow(RangeError);
 });
 
-/** Returns the pairs of row and target of runs. */
+/** Returns for each row of the runs its number in the source and its number in the merged segment. */
 function rowsOfRuns(runs: RowRuns): readonly (readonly number[])[] {
   const pairs: (readonly number[])[] = [];
   for (let i = 0; i < runs.length; i += 3)

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { RowMatches } from '../../../engine/change/replace-rows.js';
-import type { CheckedFile } from '../../../engine/core/block-checksums.js';
+import type { ChecksummedFile } from '../../../engine/core/block-checksums.js';
 import { averageRecordSizes, divideMatches } from '../../../scheduler/jobs/change/match-parts.js';
 import type { ThreadPool } from '../../../scheduler/jobs/thread-pool.js';
 import { seededRandom, shuffled } from '../../random.js';
@@ -94,9 +94,9 @@ test('the threads read the footers of the files with matches at the same time, e
   const files = Array.from({ length: 50 }, (_, i) => ({ path: String(i), columns: [] }));
   const hasMatch = (file: number): boolean => file % 4 === 0 && file < 40;
   const numbers = Int32Array.from({ length: 500 }, (_, i) => 4 * (i % 10));
-  const shares: (readonly CheckedFile[])[] = [];
+  const shares: (readonly ChecksummedFile[])[] = [];
   let [runningCount, maxRunning] = [0, 0];
-  const run = async (_kind: string, job: () => readonly CheckedFile[]) => {
+  const run = async (_kind: string, job: () => readonly ChecksummedFile[]) => {
     shares.push(job());
     maxRunning = Math.max(maxRunning, ++runningCount);
     await new Promise(setImmediate);
@@ -118,7 +118,7 @@ test.each<[number, readonly string[]]>([
   [17, ['0']],
 ])('for %i matches, the footers of the files %j are read', async (count, expectedPaths) => {
   const readPaths: string[] = [];
-  const run = async (_kind: string, job: () => readonly CheckedFile[]) => {
+  const run = async (_kind: string, job: () => readonly ChecksummedFile[]) => {
     readPaths.push(...job().map(({ path }) => path));
     return Float64Array.of(1_000);
   };

@@ -192,7 +192,7 @@ test('what a running task may read stays until it has ended', async () => {
   const root = await copyTemplate();
   lake = await Lake.open(root, keepNoVersions);
   const { catalog } = lake;
-  const otherTask = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
+  const otherTask = await catalog.tasks.addStandalone({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
   const oldestStart = otherTask.createdAt;
   expect((await catalog.tasks.runningOn(datasetId)).map(({ id }) => id)).toEqual([otherTask.id]);
   expect((await lake.store.beginVacuum(datasetId, { since: oldestStart - 3_600_000, versions: [] }))).toBeUndefined(); // prettier-ignore
@@ -286,7 +286,7 @@ test('a vacuum removes no file that was part of the newest version when a task b
   const runningScheduler = await startScheduler();
   await runningScheduler.compacted();
   expect(await listSegmentNames(root)).toHaveLength(1);
-  const verificationTask = await catalog.tasks.addBackground({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
+  const verificationTask = await catalog.tasks.addStandalone({ kind: 'verify', description: '', priority: 0, params: {}, targetObjectId: null, sourceObjectId: datasetId, isStarted: true }); // prettier-ignore
   for (let n = 32; n < 36; n++) {
     const task = await lake.queueInlineImport(datasetId, `{"n":${n}}\n`);
     runningScheduler.wake();

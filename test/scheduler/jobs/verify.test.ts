@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { renameSync } from 'node:fs';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
-import type { BackgroundTask } from '../../../engine/catalog/tasks.js';
+import type { StandaloneTask } from '../../../engine/catalog/tasks.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { findSegmentProblems } from '../../../engine/store/verify-segment.js';
 import { DataFolder } from '../../../engine/core/data-folder.js';
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => lake.remove());
 
 test('a verification that keeps its result is run again after a restart, one whose request has ended is not', async () => {
-  const newTask: BackgroundTask = {
+  const newTask: StandaloneTask = {
     kind: 'verify',
     description: 'Verify',
     priority: 80,
@@ -34,8 +34,8 @@ test('a verification that keeps its result is run again after a restart, one who
     userId: lake.user.id,
     isStarted: true, // the state that a killed process leaves
   };
-  const keptTask = await lake.catalog.tasks.addBackground({ ...newTask, isListed: true });
-  const unlistedTask = await lake.catalog.tasks.addBackground(newTask);
+  const keptTask = await lake.catalog.tasks.addStandalone({ ...newTask, isListed: true });
+  const unlistedTask = await lake.catalog.tasks.addStandalone(newTask);
   const scheduler = await lake.startScheduler({ report: () => undefined });
   expect((await scheduler.wait(keptTask.id)).status).toBe('completed');
   await scheduler.close();

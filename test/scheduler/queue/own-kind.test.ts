@@ -26,7 +26,7 @@ const countJob: Job<'count', CountParams, number> = {
   kind: 'count',
   type: 'tests.Count',
   displayName: 'Count',
-  background: { priority: 50, concurrency: () => 1 },
+  standalone: { priority: 50, concurrency: () => 1 },
   async prepare(task) {
     const text = task.params?.['text'];
     return typeof text === 'string' ? { text } : null;
@@ -243,7 +243,7 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
   );
   const rejectionCheck = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
-  const listedTask = await lake.catalog.tasks.addBackground({
+  const listedTask = await lake.catalog.tasks.addStandalone({
     kind: 'count',
     description: 'Count letters',
     priority: 0, // as the import has, so that only the limit of its kind can make the task wait

@@ -141,11 +141,11 @@ function selectEqualBytes(indices: Uint8Array, count: number, index: number): Ui
   const fours = wordsOf(indices);
   const pattern = Math.imul(index, 0x01010101);
   const end = Math.min(words.length, fours.length);
-  for (let word = 0; word < end; word++) {
-    const difference = fours[word]! ^ pattern;
+  for (let wordIndex = 0; wordIndex < end; wordIndex++) {
+    const difference = fours[wordIndex]! ^ pattern;
     // The highest bit of each byte becomes 1 if any bit of that byte is 1.
     const high = ((difference & 0x7f7f7f7f) + 0x7f7f7f7f) | difference;
-    words[word] = ((high >>> 7) & 0x01010101) ^ 0x01010101;
+    words[wordIndex] = ((high >>> 7) & 0x01010101) ^ 0x01010101;
   }
   for (let i = end << 2; i < count; i++) bytes[i] = indices[i] === index ? 1 : 0;
   return bytes;
@@ -159,13 +159,13 @@ function selectEqualShorts(indices: Uint16Array, count: number, index: number): 
   const pairs = new Uint32Array(indices.buffer, isAligned ? indices.byteOffset : 0, isAligned ? indices.length >> 1 : 0); // prettier-ignore
   const pattern = index | (index << 16);
   const end = Math.min(words.length, pairs.length >> 1);
-  for (let word = 0; word < end; word++) {
-    const a = pairs[2 * word]! ^ pattern;
-    const b = pairs[2 * word + 1]! ^ pattern;
+  for (let wordIndex = 0; wordIndex < end; wordIndex++) {
+    const a = pairs[2 * wordIndex]! ^ pattern;
+    const b = pairs[2 * wordIndex + 1]! ^ pattern;
     // Before the inversion, bit 15 or 31 is 1 if any bit of its half of 16 bits is 1.
     const first = ~(((a & 0x7fff7fff) + 0x7fff7fff) | a);
     const second = ~(((b & 0x7fff7fff) + 0x7fff7fff) | b);
-    words[word] =
+    words[wordIndex] =
       ((first >>> 15) & 1) |
       ((first >>> 23) & 0x100) |
       ((second << 1) & 0x10000) |
@@ -179,8 +179,8 @@ function selectEqualWords(indices: Uint32Array, count: number, index: number): U
   const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
-  for (let word = 0; word < words.length; word++, i += 4) {
-    words[word] =
+  for (let wordIndex = 0; wordIndex < words.length; wordIndex++, i += 4) {
+    words[wordIndex] =
       Number(indices[i] === index) |
       (Number(indices[i + 1] === index) << 8) |
       (Number(indices[i + 2] === index) << 16) |
@@ -194,8 +194,8 @@ function selectBytesInTable(indices: Uint8Array, count: number, table: Uint8Arra
   const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
-  for (let word = 0; word < words.length; word++, i += 4) {
-    words[word] =
+  for (let wordIndex = 0; wordIndex < words.length; wordIndex++, i += 4) {
+    words[wordIndex] =
       table[indices[i]!]! |
       (table[indices[i + 1]!]! << 8) |
       (table[indices[i + 2]!]! << 16) |
@@ -209,8 +209,8 @@ function selectShortsInTable(indices: Uint16Array, count: number, table: Uint8Ar
   const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
-  for (let word = 0; word < words.length; word++, i += 4) {
-    words[word] =
+  for (let wordIndex = 0; wordIndex < words.length; wordIndex++, i += 4) {
+    words[wordIndex] =
       table[indices[i]!]! |
       (table[indices[i + 1]!]! << 8) |
       (table[indices[i + 2]!]! << 16) |
@@ -224,8 +224,8 @@ function selectWordsInTable(indices: Uint32Array, count: number, table: Uint8Arr
   const bytes = acquireBytes(count);
   const words = wordsOf(bytes);
   let i = 0;
-  for (let word = 0; word < words.length; word++, i += 4) {
-    words[word] =
+  for (let wordIndex = 0; wordIndex < words.length; wordIndex++, i += 4) {
+    words[wordIndex] =
       table[indices[i]!]! |
       (table[indices[i + 1]!]! << 8) |
       (table[indices[i + 2]!]! << 16) |
