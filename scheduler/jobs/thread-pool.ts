@@ -27,7 +27,7 @@ export interface ThreadPool {
 export interface PoolRunOptions {
   /** Whether the job runs before queued jobs that are not urgent. */
   readonly isUrgent?: boolean;
-  /** Answers the calls of dataset functions that the job makes through its property `calls`, which the pool adds. */
+  /** Answers the calls of host functions that the job makes through its property `calls`, which the pool adds. */
   readonly calls?: HostCallHandler | undefined;
 }
 

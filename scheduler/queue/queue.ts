@@ -167,7 +167,7 @@ export class JobQueue {
     this.#runner.receive(message);
   }
 
-  /** Handles the death of the worker process: its tasks are queued again or fail. */
+  /** Handles the death of the worker process: its tasks are queued again, fail or are canceled. */
   onWorkerLost(reason: string): Promise<void> {
     return this.#runner.onWorkerLost(reason);
   }

@@ -61,7 +61,7 @@ export async function sweepDatasets(
 
 /**
  * Removes or quarantines the stored contents, upload parts, files of rejected records, scratch files and files of jobs that nothing in the
- * catalogue needs, and the open background tasks whose callers have ended with the previous process. Called at start, before any task runs.
+ * catalogue needs, and the open standalone tasks whose callers have ended with the previous process. Called at start, before any task runs.
  */
 export async function sweepAll(
   catalog: Catalog,

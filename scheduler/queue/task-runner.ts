@@ -67,7 +67,7 @@ export class TaskRunner {
   readonly #onSlotFreed: () => void;
   readonly #runningById = new Map<number, RunningTask>();
   readonly #workerDeaths = new WorkerDeaths();
-  /** Whether the worker was killed on purpose, so that its death counts against no task. */
+  /** Whether this runner has killed the worker, so that its death counts against no task. */
   #hasKilledWorker = false;
   #isClosing = false;
 
@@ -290,7 +290,7 @@ export class TaskRunner {
     }
   }
 
-  /** Ends or requeues a task that the worker has stopped. */
+  /** Ends or requeues a task that has stopped because of its `stopReason`. */
   async #finishStopped(runningTask: RunningTask): Promise<void> {
     if (runningTask.stopReason === 'requeue') return this.#requeue(runningTask, false);
     await runningTask.leaveWork('ended');

@@ -3,7 +3,7 @@ import { canceledError, notFoundError } from '../../engine/core/errors.js';
 
 type NotifyWaiter = (row: TaskRow | undefined) => void;
 
-/** The callers that wait for the end of a task (`waitForEnd`) or for the result of a background task (`resultOfTask`). */
+/** The callers that wait for the end of a task (`waitForEnd`) or for the result of a standalone task (`resultOfTask`). */
 export class TaskWaiters {
   readonly #waiters = new Map<number, Set<NotifyWaiter>>();
   readonly #results = new Map<number, PromiseWithResolvers<unknown>>();

@@ -8,7 +8,10 @@ import { archiveProblems } from '../jobs/verify/verify-archive.js';
 /** Receives a problem: its location and its description. */
 export type ReportProblem = (where: string, problem: string) => void;
 
-/** Compares the archive of a dataset with its checksums and with the catalogue, and reports files that its folder still has. */
+/**
+ * Compares the archive of a dataset with its checksums and with the catalogue, and reports files that its folder still has, unless the log
+ * in it is marked as dropped.
+ */
 export async function verifyArchive(
   { data, catalog }: { readonly data: DataFolder; readonly catalog: Catalog },
   { id, logVersion }: DatasetRow,

@@ -64,7 +64,7 @@ export async function partition(
   return outcomeOf(() => partitionRows(order));
 }
 
-/** Merges neighbouring segments into one, or rewrites one segment, for example without its deleted rows. */
+/** Merges neighboring segments into one, or rewrites one segment, for example without its deleted rows. */
 export async function merge(job: MergeJobInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => mergeSegments(job.sources, job.columns, job.file, job.dropsDeleted));
 }
@@ -105,12 +105,12 @@ export async function estimate(files: readonly ChecksummedFile[]): Promise<Outco
   return outcomeOf(async () => estimateRecordSizes(files));
 }
 
-/** Writes given records that replace stored ones as a segment. */
+/** Writes a segment of given records that replace stored ones. */
 export async function replace(order: ReplaceRowsInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => replaceRows(order));
 }
 
-/** Writes given records that replace no stored ones as a segment. */
+/** Writes a segment of given records that replace no stored ones. */
 export async function add(order: AddRowsInput): Promise<Outcome<Segment>> {
   return outcomeOf(() => addRows(order));
 }

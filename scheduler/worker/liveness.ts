@@ -22,9 +22,10 @@ const maxTimeoutsWithoutHeartbeat = 12;
 const clockTickMs = 10;
 
 /**
- * Whether a worker without a recent heartbeat is stuck, rather than delayed by a busy machine. After the timeout, it is stuck if its main
- * thread is stopped, sleeps, or has used enough processor time to send a heartbeat; otherwise, because the thread waits for a processor or
- * a disk, only after `maxTimeoutsWithoutHeartbeat` timeouts. `before` is the state of the thread at about the last heartbeat. If the system
+ * Whether a worker without a recent heartbeat is stuck, rather than delayed by a busy machine. It is stuck after `heartbeatTimeoutMs` if
+ * its main thread is stopped. It is stuck after the timeout, which is at least `startTimeoutMs` while the worker starts, if the thread
+ * sleeps or has used enough processor time to send a heartbeat; otherwise, because the thread waits for a processor or a disk, only after
+ * `maxTimeoutsWithoutHeartbeat` timeouts. `before` is the state of the thread at about the last heartbeat. If the system
  * does not tell the current state (`now` is undefined), the timeout is four times as long.
  */
 export function isWorkerStuck(
@@ -47,7 +48,7 @@ export function isWorkerStuck(
 /** Returns the state of a process's main thread; undefined if there is no such process, and on systems other than Linux. */
 export async function readThreadState(pid: number): Promise<ThreadState | undefined> {
   const text = await readSystemFile(`/proc/${pid}/task/${pid}/stat`).catch(() => undefined);
-  // The file has the form `pid (name) state ppid …`. The name may contain any character, so the fields are counted from the last bracket.
+  // The file has the form `pid (name) state ppid …`. The name may contain any character, so the fields are counted from the last `)`.
   const statFields = text?.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state] = statFields ?? [];
   if (statFields === undefined || state === undefined || statFields.length < 13) return undefined;

@@ -92,8 +92,8 @@ export function createMessageHandler(
 }
 
 /**
- * Returns the scratch folders of a task's earlier attempts, latest first. An attempt that ended by an orderly shutdown is not counted, so
- * it may have the same number as this attempt; its folder is then renamed.
+ * Returns the scratch folders of a task's earlier attempts, latest first. An attempt that was not counted, for example because of an
+ * orderly shutdown, may have the same number as this attempt; its folder is then renamed.
  */
 async function listEarlierAttempts(
   data: DataFolder,

@@ -11,7 +11,7 @@ interface DeclaredPath {
   readonly schema: Schema | undefined;
 }
 
-/** The paths of all operations by method and number of parts; paths without parameters come first. */
+/** The paths of all operations by method and number of parts; those with the fewest parameters come first. */
 const declaredPaths = new Map<string, DeclaredPath[]>();
 for (const row of Object.values(operations)) {
   const schema = 'examples' in row.answer ? undefined : schemaOfAnswer(row.answer);

@@ -15,12 +15,13 @@ import { querySchema } from '../../api/resources/records/record-schemas.js';
 import { clientFor, idOf, sendRequest, startServer, waitForJob, type Client, type TestServer } from './server.js'; // prettier-ignore
 
 /*
- * Runs every example of the documents on a server with the bundled dataset. An example is a block of code; its language decides how it is
- * run. Placeholders such as `<dataset id>` are replaced by ids from earlier answers in the same document, or else by the id of the bundled
- * dataset; the address, the token and the data folder in the documents are replaced by those of the server.
+ * Runs the examples of the documents on a server with the bundled dataset. An example is a block of code, or a row of a table of conditions
+ * and the records that they find; its language decides whether and how it is run. Placeholders such as `<dataset id>` are replaced by ids
+ * from earlier answers in the same document, or else by the id of the bundled dataset; the address, the token and the data folder in the
+ * documents are replaced by those of the server.
  */
 
-/** A block of code of a document. */
+/** A block of code of a document, or a row of a table whose second column is titled "Finds". */
 interface Example {
   readonly file: string;
   readonly line: number;
@@ -300,7 +301,7 @@ function newAuthorizationCode(applicationId: number): Promise<string> {
   return server.catalog.grants.create(grant, server.key);
 }
 
-/** Stores the ids in an answer for later examples. */
+/** Stores the ids and other values of placeholders in an answer for later examples. */
 function rememberIds(
   answer: Readonly<Record<string, unknown>>,
   placeholderValues: Map<string, string>,

@@ -8,7 +8,7 @@ export interface HoldableWorker {
   readonly startWorker: NonNullable<SchedulerOptions['startWorker']>;
   /** The messages that were withheld from the worker, in order. */
   readonly held: readonly MessageToWorker[];
-  /** From now on, withholds work of one kind of job, or all work if `kind` is undefined. */
+  /** From now on, withholds work of one kind of job, or no work if `kind` is undefined. */
   hold(kind: string | undefined): void;
   /** Sends the withheld messages to the worker, and withholds nothing any more. */
   release(): void;

@@ -24,7 +24,7 @@ type CompileKeyword = (expected: never, schema: Schema, resolve: ResolveReferenc
 const noErrors: readonly string[] = [];
 const acceptAnything: CheckValue = () => noErrors;
 
-/** Keywords that do not constrain values. */
+/** Keywords that do not constrain values, and `maxLength`, which is not checked. */
 const annotationKeywords = ['description', 'example', 'examples', 'title', 'default', 'deprecated', 'discriminator', 'maxLength', 'maturity', 'version', '$schema', '$comment', '$comments', '$defs', 'definitions']; // prettier-ignore
 
 /** For each format, whether a value has it. */

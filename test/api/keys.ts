@@ -1,4 +1,4 @@
-/* The keys of every resource as the contract lists them, repeated here so that removing a key from a presenter fails a test. */
+/* The keys of resources as the contract lists them, repeated here so that removing a key from a presenter fails a test. */
 
 const sortedWords = (text: string): readonly string[] =>
   text

@@ -13,10 +13,10 @@ export interface MigratedColumn {
 }
 
 /**
- * Returns how the columns of the source are migrated. `known` holds the columns whose types the migration must keep, and `stored` the
- * columns that the target stores. A field keeps the type that the target has for it or that the request declares; any other field has the
- * type of the source. Choice: if nobody declared the type of a field of the target, the field gets the wider type of the source's field at
- * once, whether or not a value needs it.
+ * Returns how the columns of the source are migrated. `stored` holds the columns that the target stores, and `known` these columns
+ * and those of fields that the catalogue or the request declares. A field keeps the type that it has in `known`, and any other field gets
+ * the type of the source. Choice: if nobody declared the type of a field of the target and the type of the source is wider, the field gets
+ * the wider type at once, whether or not a value needs it.
  */
 export function migratedColumns(
   source: Columns,

@@ -10,7 +10,7 @@ import type { PartitionJobInput } from './partition-rows.js';
 
 const partitionInThread = 'partition' as ThreadJob<PartitionJobInput, readonly (Segment | null)[]>;
 
-/** Maximum number of ordered chunks that are read directly from the segments of the source. Each segment is read again for every chunk. */
+/** Maximum number of ordered chunks up to which all of them are read directly from the source, each segment again for every chunk. */
 const maxDirectChunks = 4;
 
 /**
@@ -37,8 +37,8 @@ interface GatherOptions {
  * rows are spread over all segments, and reading all segments for each chunk would take quadratic time. Therefore the rows are first
  * divided by chunk, as in an external distribution sort: each segment is read once, and its rows are written, in the order of the chunks,
  * to one file for each of at most `fanOut` ranges of chunks; then the files of each range are divided in the same way, until a range is one
- * chunk. Every round reads and writes each row once, at most about as many rows at a time as a chunk has, and the number of rounds is
- * logarithmic in the number of chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
+ * chunk. Every round reads and writes each row once, a thread at most about as many rows at a time as a chunk has, and the number of rounds
+ * is logarithmic in the number of chunks. The files are intermediate segments: uncompressed, and never flushed or committed.
  */
 export async function* gatherOrdered(
   chunks: AsyncIterable<ChunkRows>,
@@ -100,7 +100,7 @@ class RowPartitioner {
   readonly #file: RowOrderFile;
   readonly #options: GatherOptions;
   readonly #fanOut: number;
-  /** Maximum number of rows of a division, as many as the first chunk has, unless it consists of one segment with more. */
+  /** Maximum number of rows of a division: those of the first chunk. Only a division of a single segment may have more. */
   readonly #maxRows: number;
   #fileCount = 0;
 
@@ -115,14 +115,14 @@ class RowPartitioner {
     const allChunks = { first: 0, end: this.#file.chunkCount };
     let span = 1;
     while (span * this.#fanOut < allChunks.end) span *= this.#fanOut;
-    yield* this.#partitionAgain(await this.#partitionSource(allChunks, span), allChunks, span);
+    yield* this.#chunksOfPartitions(await this.#partitionSource(allChunks, span), allChunks, span);
   }
 
   /**
    * Yields the chunks of all partitions, one partition after another; each partition but the last has `span` chunks, the last at most as
    * many.
    */
-  async *#partitionAgain(
+  async *#chunksOfPartitions(
     partitions: readonly (readonly IntermediateSegment[])[],
     { first, end }: IndexRange,
     span: number,
@@ -133,7 +133,7 @@ class RowPartitioner {
       else {
         const range = { first: from, end: Math.min(end, from + span) };
         const innerSpan = span / this.#fanOut;
-        yield* this.#partitionAgain(
+        yield* this.#chunksOfPartitions(
           await this.#partitionPieces(pieces, range, innerSpan),
           range,
           innerSpan,
@@ -152,7 +152,7 @@ class RowPartitioner {
     const rowCounts = snapshot.segments.map((_, segment) => this.#file.totalRowsOfSegment(segment));
     const partitions: IntermediateSegment[][] = [];
     for (const block of splitIntoBlocks(
-      divideEvenly(rowCounts, this.#maxRows),
+      packIntoRanges(rowCounts, this.#maxRows),
       maxDivisionsInMemory,
     )) {
       const blockRange = { first: block[0]!.first, end: block.at(-1)!.end };
@@ -199,7 +199,7 @@ class RowPartitioner {
     const partitions: IntermediateSegment[][] = [];
     const rowCounts = pieces.map(({ segment }) => segment.rows);
     for (const block of splitIntoBlocks(
-      divideEvenly(rowCounts, this.#maxRows),
+      packIntoRanges(rowCounts, this.#maxRows),
       maxDivisionsInMemory,
     )) {
       const divisions = block.map(({ first, end }): RowDivision => {
@@ -295,7 +295,7 @@ function isLastOfPartition(chunk: number, { first, end }: IndexRange, span: numb
  * Divides consecutive items into ranges that have at most `most` rows or one item; `rowCounts` are the numbers of rows of the items. An
  * item without rows is in a range only if it is between items with rows.
  */
-function divideEvenly(rowCounts: readonly number[], most: number): readonly IndexRange[] {
+function packIntoRanges(rowCounts: readonly number[], most: number): readonly IndexRange[] {
   const ranges: IndexRange[] = [];
   let lastRangeRows = 0;
   for (const [i, count] of rowCounts.entries()) {

@@ -67,8 +67,9 @@ export interface MigrationExpressions {
   /** The columns that the computed fields must have, as far as they are known. */
   readonly columns: Columns;
   /**
-   * Paths of the source that a migration's query does not select: if expressions produce the records, all of them, which are removed from
-   * the results; otherwise the column of stored errors alone, unless it is selected. Empty for a table of computed fields.
+   * Paths of the source that the migration does not copy, because its query does not select them or a target field is transient: if
+   * expressions produce the records, all of them, which are removed from the results; otherwise the column of stored errors alone, unless
+   * it is selected. Empty for a table of computed fields.
    */
   readonly dropped: readonly (readonly string[])[];
 }
@@ -233,7 +234,7 @@ async function convertRecords(
 
 const noMissingKeys: MissingKeys = { missingFields: new Uint32Array(0), keyFindings: noFindings };
 
-/** Finds the records without a required key, and marks them in `failedFlags`. */
+/** Finds the records without the required key, if it is enforced, and marks them in `failedFlags`. */
 function rejectWithoutKey(
   batch: Batch,
   { requiredKey, final, validation, isFinal }: MigrationChunk,

@@ -23,8 +23,8 @@ export interface MigrationParams {
   /** The columns that the target already stores. */
   readonly stored: Columns;
   /**
-   * The columns whose types the migration must keep: those that the target stores, and those of fields that the catalogue or the request
-   * declares.
+   * The columns that the target stores, and those of fields that the catalogue or the request declares. The migration keeps their types,
+   * except that it may widen a type that nobody declared.
    */
   readonly known: Columns;
   /** The catalogue's declarations of target fields without data. */
@@ -46,7 +46,7 @@ export interface MigrationParams {
    * migration.
    */
   readonly sourceRowColumn: Column | null;
-  /** For a dry run: the fields of the target. Null for a migration. */
+  /** For a dry run: the fields of the target. Null otherwise. */
   readonly dryRun: { readonly fields: readonly FieldRow[] } | null;
 }
 
@@ -54,7 +54,8 @@ export interface MigrationParams {
 export interface MigrationResult {
   /**
    * The segments to commit, with paths relative to the scratch folder: in the order of the query, or, if records of the target change,
-   * first those of the records that replace stored ones, then those of records that are added. Empty if records are deleted.
+   * first those of the records that replace stored ones, then those of records that are added. Empty if records are deleted, and for a dry
+   * run that only adds records.
    */
   readonly segments: readonly Segment[];
   /** All columns of the target after the migration. */
@@ -65,8 +66,7 @@ export interface MigrationResult {
   readonly createdFields: readonly NewField[];
   readonly genomeBuilds: readonly GenomeBuild[];
   /**
-   * The genome build if there is only one; null if there is none, or if there are several and the coordinates of each record name its
-   * build.
+   * The genome build if there is exactly one; otherwise null. If there are several, the coordinates of each record name its build.
    */
   readonly genomeBuild: GenomeBuild | null;
   /** Number of records that the query found. */

@@ -176,7 +176,8 @@ export async function prepareMigration(
 
 /**
  * Returns which entity types are detected. Choice: fields that are copied from the source keep its entity types, which were detected when
- * it was imported, or which users have set or removed, unless the request has `entity_params`; computed fields are checked in any case.
+ * it was imported, or which users have set or removed, unless the request has `entity_params`. Computed fields are checked unless
+ * `entity_params` disables the detection.
  */
 function entityDetectionOf(
   { entityParams }: DatasetMigrationRow,
@@ -245,7 +246,10 @@ function recordChangeOf({
   return { mode: commitMode, datasetId, idFields, mayRepeatKeys, cleared: [] };
 }
 
-/** Returns the migration of a task. Throws `not-found` or `forbidden` if its user may no longer read the source or write to the target. */
+/**
+ * Returns the migration of a task. Throws `not-found` if it was deleted, and `not-found` or `forbidden` if its user may no longer read the
+ * source, unless the source was deleted during the publication, or may no longer write to the target.
+ */
 export async function requireAuthorizedMigration(
   task: TaskRow,
   { catalog }: Pick<PublishContext, 'catalog'>,
@@ -280,7 +284,7 @@ function storedProjection(
   }).filter(({ column }) => !reservedNames.has(column.name));
 }
 
-/** Returns the paths of the stored fields that the query does not select. */
+/** Returns the paths of the stored fields that are not in the projection: those that are not selected or are transient. */
 function droppedPaths(
   { columns }: Snapshot,
   projection: readonly ProjectedColumn[],
@@ -310,7 +314,8 @@ function newFieldsFromSource(
 }
 
 /**
- * Returns the fields that the request creates, and those selected fields of the source, declared or without data, that the target lacks.
+ * Returns the fields that the request creates, and those selected fields of the source, declared or without data, that the target lacks
+ * and the request does not name.
  */
 function fieldsToCreate(
   { targetFields }: DatasetMigrationRow,

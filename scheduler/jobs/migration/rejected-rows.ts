@@ -35,14 +35,14 @@ export interface RejectionSettings {
   readonly file: string;
   /** Maximum number of bytes of rejected records that are kept. */
   readonly rejectedBytes: number;
-  /** The key without which a record is rejected; null if the migration fails because of such a record, or adds it. */
+  /** The key without which a record is rejected, if `isEnforced`; null if the migration fails because of such a record, or adds it. */
   readonly requiredKey: RequiredKey | null;
 }
 
 /**
  * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment, up to `rejectedBytes`;
  * returns null if none fits. `missing` has the key fields that records lack, as `missingKeyFields` returns them. Each record is JSON with
- * the `_id` and those selected fields that it has in the source; its line is its number within the chunk, from 1 on.
+ * the `_id` and those selected fields that the segments of the chunk have; its line is its number within the chunk, from 1 on.
  */
 export async function writeRejectedRows(
   rows: ChunkRows,

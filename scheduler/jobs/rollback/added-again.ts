@@ -26,7 +26,7 @@ interface ReaddingCommit {
 /** The `_id` of a record, and the id of the commit that wrote the record. */
 type IdAndCommit = readonly [id: string, commit: string];
 
-/** Number of restored rows that are looked up before other requests are answered, and number of ids from which on they are queried. */
+/** Number of restored rows that are looked up before other requests are answered, and number of collected ids at which they are queried. */
 const idsPerSlice = 5_000;
 
 /**

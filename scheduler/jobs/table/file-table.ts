@@ -34,7 +34,7 @@ export function fieldsOfTable(
   });
 }
 
-/** The extensions of the files that can be queried, for a description: `.txt, .csv or .json, also with .gz or .bz2`. */
+/** The extensions of the files that can be queried, as a text for descriptions. */
 export const describedTableExtensions = `${tableExtensions.slice(0, -1).join(', ')} or ${tableExtensions.at(-1)}, also with .gz or .bz2`;
 
 /** Throws `invalid` if files with this extension cannot be queried. */

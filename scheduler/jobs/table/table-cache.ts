@@ -19,7 +19,7 @@ export interface TableSource<T> {
   created?(table: T): Promise<void>;
   /** Whether an error is kept in the cache, because creating the table again would fail with it again. */
   keepsError(error: unknown): boolean;
-  /** Creates the error for a source that was deleted while it was being read. */
+  /** Creates the error for a source that was replaced or deleted while it was being read. */
   gone(): AppError;
 }
 
@@ -57,9 +57,9 @@ interface CachedTable {
 }
 
 /**
- * A cache of tables in the API process, which the worker creates on demand. Its size is limited to `budgets.fileTableBytes`, apart from
- * tables in use; the least recently used tables are removed first. Nothing else refers to the folders of the tables, so the cache is empty
- * when the server starts.
+ * A cache of tables in the API process, which the worker creates on demand. Its size is limited to `budgets.fileTableBytes`, except that
+ * tables in use are never removed; the least recently used tables are removed first. Nothing else refers to the folders of the tables, so
+ * the cache is empty when the server starts.
  */
 export class TableCache {
   readonly #options: TableCacheOptions;

@@ -122,7 +122,7 @@ export class UpkeepTrigger {
     }
   }
 
-  /** Runs one task of a kind of upkeep; returns false if none is due. */
+  /** Runs one task of a kind of upkeep; returns false if none is due or the dataset is not available. */
   async #runUpkeepTask(
     { kind, description, isDue }: UpkeepKind,
     datasetId: number,

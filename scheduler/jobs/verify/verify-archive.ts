@@ -11,8 +11,8 @@ export interface KnownArchive {
 }
 
 /**
- * Reads the archive of a dataset, compares every file in it with its checksum, and the whole with the catalogue. Returns the problems, as
- * ends of messages.
+ * Reads the archive of a dataset, compares every file in it with its checksum, and the whole with the catalogue. Returns the
+ * problems: ends of messages about the archive, or the whole message of an error if the archive cannot be read or is damaged.
  */
 export async function archiveProblems(
   data: DataFolder,

@@ -81,8 +81,8 @@ export function verificationJson(verification: Verification): JsonObject {
 /**
  * Verifies a dataset: replays its log up to the version that the catalogue has, reads every segment of this version and of the earlier
  * ones, and compares the counts of the log with those of the catalogue. The files of an archived dataset are compared within its archive.
- * The dataset may be changed meanwhile: segments are immutable, and none of the version is removed that a running task may read. If it is
- * archived or restored meanwhile, even several times, the verification runs again.
+ * The dataset may be changed meanwhile: segments are immutable, and no segment of a version that a running task may read is removed. If
+ * the dataset is archived or restored meanwhile, even several times, the verification runs again.
  */
 export const verifyJob: Job<'verify', VerifyParams, VerifyResult> = {
   kind: 'verify',

@@ -204,13 +204,13 @@ describe('a token that may only read', () => {
         const isForWriters = ['commits.checkRollback', 'vaultPermissions.list'].includes(id);
         const isReadOperation =
           (['GET', 'HEAD'].includes(row.method) || readOnlyPostOperations.has(id)) && !isForWriters; // prettier-ignore
-        // An operation that refuses the body {} is one of those that may fail. If the resource is missing, the answer is another error, but
-        // not one about the scope.
+        // The operations in `mayFail` may answer with another error, for example because they refuse the body {}, and so does every
+        // operation whose resource is missing. The error is not about the scope.
         const hasResource = !path.includes(':id') || ids[kind] !== undefined;
         const mayFail = ['datasets.batch', 'datasets.beacon', 'datasets.changelogVersion', 'expressions.annotate', 'expressions.evaluate', 'imports.rejected', 'migrations.rejected'].includes(id); // prettier-ignore
         const refusedStatus = hasResource ? 403 : 404;
         if (!isReadOperation)
-          // If it only reads, it belongs in test/api/reading-posts.ts.
+          // A POST operation that only reads belongs in test/api/reading-posts.ts.
           expect([row.method, target, status]).toEqual([row.method, target, refusedStatus]);
         else if (!hasResource || mayFail) expect([target, status]).not.toEqual([target, 403]);
         else expect([row.method, target, status < 400]).toEqual([row.method, target, true]);

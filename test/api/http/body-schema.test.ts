@@ -11,7 +11,7 @@ import {
   text,
 } from '../../../api/http/json-schema.js';
 
-/* What bodies are read by their declarations. */
+/* Tests how bodies are read according to their declarations. */
 
 const body = bodySchema('Grant', 'A grant.', {
   user_id: { type: id, required: true },

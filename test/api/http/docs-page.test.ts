@@ -17,7 +17,7 @@ interface FakeElement {
   append(...kids: (FakeElement | string)[]): void;
 }
 
-/** The documentation page of an operation, as shown in the simulated browser. */
+/** The section of an operation on the documentation page, as shown in the simulated browser. */
 interface ShownOperation {
   readonly name: string;
   readonly elements: readonly FakeElement[];
@@ -165,7 +165,7 @@ function enterText(input: FakeElement, value: string): void {
   input.oninput?.();
 }
 
-/** Fills in the page's input fields by name. */
+/** Fills in the input fields of an operation's section by name. */
 function fillFields({ elements }: ShownOperation, values: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(values)) {
     const label = elements.find(({ tag, children }) => {
@@ -176,7 +176,7 @@ function fillFields({ elements }: ShownOperation, values: Readonly<Record<string
   }
 }
 
-/** Presses the page's button; returns what the page then shows. */
+/** Presses the button of an operation's section; returns the answer that the section then shows. */
 async function pressSendButton({ elements }: ShownOperation): Promise<string> {
   await elements.find(({ tag }) => tag === 'button')!.onclick!();
   return elements.find(({ tag, textContent }) => tag === 'pre' && /^[A-Z]+ \//.test(textContent))!

@@ -32,7 +32,7 @@ const forwardedCases: readonly [Record<string, string>, ForwardedAddress][] = [
   [{ forwarded: 'for=10.0.0.9, for=10.0.0.2' }, { client: '10.0.0.9' }],
   [{ forwarded: 'for=1.1.1.1, for=unknown' }, {}],
   [{ forwarded: 'for=1.1.1.1, for=_hidden, for=10.0.0.2' }, { client: '10.0.0.2' }],
-  // A malformed header is ignored as a whole.
+  // A malformed header is ignored as a whole, and an invalid host or protocol in a well-formed one is ignored alone.
   [{ forwarded: 'for=1.1.1.1;x="' }, {}],
   [{ forwarded: 'for=9.9.9.9, x=", for="[2001:db8::1]"' }, {}],
   [{ forwarded: 'for=1.1.1.1;for=2.2.2.2' }, {}],

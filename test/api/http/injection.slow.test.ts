@@ -134,7 +134,7 @@ const listFilters = listOperations.flatMap((row) =>
   Object.keys(row.query ?? {}).map((name) => [row.paths[0].replace(':id', '$D'), name] as const),
 );
 
-/** Returns lists of the catalogue as text; no request of this test may change them. */
+/** Returns lists of the catalogue as text; no query may change them. */
 async function readCatalogLists(): Promise<string> {
   const paths = [
     '/v2/vaults',

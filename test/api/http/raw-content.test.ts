@@ -171,7 +171,10 @@ async function createSignInLink(): Promise<string> {
   return `/v1/oauth2/sign_in?${exampleQueryOf('authorization.linkPage', { code })}`;
 }
 
-/** Returns the query string with all examples of an operation's parameters, and `liveValues` in place of those of that name. */
+/**
+ * Returns the query string with the examples of those parameters of an operation that need no certain values of others, and `liveValues`
+ * in place of the examples of the same name.
+ */
 function exampleQueryOf(id: string, liveValues: Readonly<Record<string, string | number>>): string {
   return exampleUrlQueriesOf(operations[id]!, liveValues).at(-1)!;
 }

@@ -47,7 +47,7 @@ const operationRows: readonly (readonly [string, OperationRow])[] = Object.entri
 /** Operations that need no token, because their signed address is the credential. */
 const downloadOperations = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
-/** The only handlers that can be called without a token. */
+/** The only operations with the access rule `public`. (The beacons, which have the rule `anyone`, need no token either.) */
 const publicOperations = [
   'root.head',
   'root.get', // a page for browsers; other clients need a token, which the handler checks

@@ -36,7 +36,7 @@ const bodylessOperations = jsonOperations.filter(
   ({ method, body }) => !/GET|DELETE/.test(method) && body === undefined,
 );
 
-/** The parameters in the paths of the OpenAPI document. */
+/** The `paths` of the OpenAPI document, as far as the test reads them: the parameters of each operation, by path and method. */
 type Described = Readonly<
   Record<string, Readonly<Record<string, { readonly parameters: readonly DescribedParameter[] }>>>
 >;
@@ -54,11 +54,11 @@ let liveIds: Record<string, number | string>;
 let liveParams: Readonly<Record<string, number | string>>;
 let emptyDatasetId: number;
 /**
- * Lists that have no rows on any server: the synchronisations of vaults with external storage, because vaults exist only on this server
+ * Lists that have no rows on any server: the synchronizations of vaults with external storage, because vaults exist only on this server
  * (contract 5.5). The schema of their rows is compared with its example alone (`openapi.test.ts`).
  */
 const emptyLists: readonly string[] = ['vaultSyncs.list'];
-/** While true, the worker receives a task's work only when the task is canceled. */
+/** While true, the worker receives a task's work only with the next other message, such as the one that cancels the task. */
 let holdsMessages = false;
 let heldMessages: MessageToWorker[] = [];
 

@@ -427,7 +427,7 @@ async function receiveToEnd(socket: Socket): Promise<string> {
   return text;
 }
 
-/** Sends bytes over a bare socket; returns all bytes received until the other side closes. */
+/** Sends bytes over a bare socket; returns all bytes received until the connection closes, which this side ends after a JSON answer. */
 function sendRaw(text: string, port = server.port): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';

@@ -311,7 +311,7 @@ test('the page of an invitation sends the code of its address, and shows the tok
 });
 
 describe('the audit log', () => {
-  /** Returns the audit log's entries about a subject, oldest first, each as action, user and details. */
+  /** Returns the entries of the audit log that a filter finds, oldest first, each as action, user and details. */
   async function fetchEntries(filter: string): Promise<readonly unknown[]> {
     const rows = listOf(await adminClient.get(`/v2/audit_log?${filter}&limit=1000`));
     return rows.toReversed().map(({ action, user_id, details }) => [action, user_id, details]);

@@ -24,7 +24,7 @@ export class FormBrowser {
     return this.#rememberAnswer(answer);
   }
 
-  /** Sends a form of the last page to its address; `fields` replaces values of the form. */
+  /** Sends `fields`, and the CSRF token of the last page unless `fields` has one, to the address that was opened last. */
   async submitForm(fields: Readonly<Record<string, string>>): Promise<Answer> {
     const csrf_token = /name="csrf_token" value="(\w+)"/.exec(this.#page)?.[1] ?? '';
     const body = new URLSearchParams({ csrf_token, ...fields }).toString();

@@ -82,7 +82,7 @@ async function fetchPageInFormat(body: object, accept: string): Promise<Buffer> 
 
 const pageMediaTypes = [['text/csv', 'csv'], ['application/vnd.apache.arrow.stream', 'arrow']] as const; // prettier-ignore
 
-/** Exports a query in all formats, requests its pages in all formats that pages have, and compares each with the JSON page. */
+/** Exports a query as JSON and in `formats`, requests its page as CSV and as Arrow, and compares each with the JSON page. */
 async function expectSameAsPage(
   params: object,
   body: object,

@@ -53,7 +53,7 @@ function evaluate(expression: string, more: object = {}, client = ann): Promise<
   return client.post('/v1/evaluate', { expression, ...more });
 }
 
-/** Returns the result of an expression, or the detail of its error. `D` stands for the path of the dataset, `ID` for its id. */
+/** Returns the result of an expression, or `! ` and the detail of its error. `D` stands for the path of the dataset, `ID` for its id. */
 async function evaluateOrDetail(expression: string, client = ann): Promise<unknown> {
   const { json } = await evaluate(expression, { data: { D: cohortPath, ID: datasetId } }, client);
   return 'result' in json ? json['result'] : `! ${String(json['detail'])}`;

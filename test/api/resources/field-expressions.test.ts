@@ -41,7 +41,7 @@ async function importRecords(
   return json as unknown as ImportOutcome;
 }
 
-/** Returns all records of a dataset, without nulls. */
+/** Returns all records of the dataset that was created last, without `_id`, `_commit` and nulls. */
 async function fetchAllRecords(): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'] };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);

@@ -94,7 +94,7 @@ describe('imports', () => {
       };
       const [storedRecord] = await fetchRecords();
       const storedId = String(storedRecord!['_id']);
-      // Two records have the same `_id`, which is no error, because it names no record.
+      // Two records have the same `_id`, which is no error, because an append ignores it.
       const givenRecords = [
         { _id: storedId, _commit: '7', n: 2 },
         { _id: 'mine', _commit: '7', n: 3 },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { hostileTexts } from '../../engine/query/hostile.js';
 import { idOf, listOf, startServer, type Client, type TestServer } from '../server.js';
 
-/** One hostile text of each kind; the engine's own test uses all texts in every part of a query. */
+/** A selection of the hostile texts; the engine's own test uses all texts in every part of a query. */
 const injectionTexts = hostileTexts.filter(
   (text, i) => i % 13 === 0 || /^(__|\W{1,2}$|_id|NaN|9)/.test(text),
 );
@@ -38,7 +38,7 @@ afterAll(async () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
 });
 
-/** Functions that return a query with a text, one for each part of a query that takes text. */
+/** Functions that return a query with a text; together they put it into every part of a query that takes text. */
 const queryMakers: readonly ((text: string) => object)[] = [
   (text) => ({ filters: [[text, text]] }),
   (text) => ({ filters: [{ [text]: [['gene', text]] }] }),

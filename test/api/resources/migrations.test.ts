@@ -113,7 +113,7 @@ describe('a migration of a whole dataset has the records and fields of its sourc
 });
 
 /** Records of many shapes: nested lists of objects, missing keys, empty lists, and JSON of irregular shape. */
-const recordsOfEveryShape = Array.from({ length: 300 }, (_, i) => ({
+const recordsOfManyShapes = Array.from({ length: 300 }, (_, i) => ({
   n: i % 7 === 0 ? null : (i * 37) % 101,
   name: ['b', 'a', 'c'][i % 3],
   score: i / 8,
@@ -127,7 +127,7 @@ const recordsOfEveryShape = Array.from({ length: 300 }, (_, i) => ({
 describe('the query of the source', () => {
   let sourceId: number;
   beforeAll(async () => {
-    sourceId = await importRecords({ data_records: recordsOfEveryShape });
+    sourceId = await importRecords({ data_records: recordsOfManyShapes });
   });
 
   test.each<[string, object]>([

@@ -47,7 +47,7 @@ interface StartedUpload {
   readonly bytes: Buffer;
 }
 
-/** Creates a file of random bytes that is uploaded in parts. */
+/** Creates a file to be uploaded in parts, and random bytes as its content. */
 async function startUpload(size = 1050, more: object = {}): Promise<StartedUpload> {
   const bytes = randomBytes(size);
   const file = { vault_id: vaultId, object_type: 'file', filename: 'large.bin', size };

@@ -44,7 +44,7 @@ test('a request for a job or its task is answered when the job has ended', async
   const requests = [path, taskPath].map((one) =>
     getWithPreference(one, 'handling=strict, wait=3600').finally(() => answerCount++),
   );
-  // Until the job has ended, requests without a valid wait are answered immediately with its current state.
+  // Until the job has ended, requests without a valid wait above 0 are answered immediately with its current state.
   for (const prefer of ['wait=0', 'wait', 'wait=x', 'wait=-1', 'respond-async']) {
     const { json, headers } = await getWithPreference(path, prefer);
     const expectedPreference = prefer === 'wait=0' ? 'wait=0' : null;

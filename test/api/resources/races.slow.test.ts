@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A vault with a resource of every kind, and a beacon on its dataset. */
+/** A vault with resources of many kinds, and a beacon on its dataset. */
 interface RaceFixture extends VaultFixture {
   readonly setId: number;
   readonly beaconId: number;
@@ -48,7 +48,7 @@ async function makeRaceFixture(): Promise<RaceFixture> {
 
 type RaceAction = (fixture: RaceFixture) => Promise<Answer>;
 
-/** Requests that create or read something below a dataset, a folder, a file or a vault. */
+/** Requests that create, read or change something that a deletion may remove meanwhile, and requests for lists. */
 const requestActions: Readonly<Record<string, RaceAction>> = {
   'import of records': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }] }),
   'import of a file': ({ datasetId, fileId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: fileId }),
@@ -97,7 +97,7 @@ const deleteActions: Readonly<Record<string, RaceAction>> = {
 /** The requests of a round start at random within this many turns of the event loop. */
 const maxEventLoopTurns = 60;
 
-/** If a body names a dataset or folder that does not exist, the answer is a 400 with that key (contract 10.2). */
+/** If a body names a resource that does not exist, the answer is a 400 with that key (contract 10.2). */
 const missingReferenceBodyPattern =
   /^\{"(dataset_id|dataset|vault_object_id|beacon_set_id|object_id|parent_object_id|vault_parent_object_id)":/;
 

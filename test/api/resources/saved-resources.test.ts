@@ -159,7 +159,7 @@ describe('beacons', () => {
     expect(await fetchTotal('about BRCA1')).toBe(3);
     expect(await fetchTotal(['about egfr', 'about brca1'])).toBe(3);
     expect(await fetchTotal('gene:(brca1 -egfr)')).toBe(2);
-    // Genomic coordinates are recognised as an entity without `entity_type`, and this dataset has no field of that type.
+    // Genomic coordinates are recognized as an entity without `entity_type`, and this dataset has no field of that type.
     const placeAnswer = await ann.post(`/v2/beacons/${beaconIds[0]}/query`, { query: '13:32315086-32400268' }); // prettier-ignore
     expect(placeAnswer.json).toMatchObject({
       detail: expect.stringContaining('genomic_coordinates'),

@@ -17,7 +17,7 @@ export interface VariantCall {
 }
 
 /**
- * A VCF file with alleles of every kind: plain ones, several at one position, insertions and deletions with the preceding base, symbolic
+ * A VCF file with alleles of several kinds: plain ones, several at one position, insertions and deletions with the preceding base, symbolic
  * ones, and none.
  */
 export const beaconVcf = `##fileformat=VCFv4.3
@@ -73,7 +73,7 @@ export interface BeaconServerFixture extends ServerFixture {
   readonly bob: Client;
   /** A client without a token. */
   readonly anybody: Client;
-  /** Creates a dataset from the VCF file or from the given records, and sets its granularity as a beacon. */
+  /** Creates a dataset from the VCF file or from the given records, and sets its granularity as a beacon if one is given. */
   newBeacon(granularity: string | undefined, more?: { records?: readonly object[]; vault_id?: number; fields?: readonly object[] }): Promise<number>; // prettier-ignore
   setGranularity(datasetId: number, granularity: string): Promise<Answer>;
   /** Returns the `_id` of the first record of a dataset. */
