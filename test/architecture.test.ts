@@ -39,7 +39,7 @@ const allTexts = readSourceFiles();
 const allSources = allTexts.map(({ path, text }) => readSource(path, text));
 const sourceTexts = allTexts.filter(({ isProduct }) => isProduct);
 const parsedSources = allSources.slice(0, sourceTexts.length);
-/** The limits on the README of a room. */
+/** The limits on each README of the source folders, in lines and in words (`maxReadmeWords`). */
 const maxReadmeLines = 15;
 const maxReadmeWords = 240;
 /** The number of files from which on a folder needs a README of its own. */

@@ -5,7 +5,7 @@ import { expectCurrentPage } from './generated-page.js';
 
 const choicesPage = 'docs/choices.md';
 
-/** Returns the texts after `Choice:` in the comments of a file, each up to the end of its comment. */
+/** Returns the texts after `Choice:` in the comments of a file, each up to an empty line, the next `Choice:` or the end of the comment. */
 function choicesIn(text: string): string[] {
   const comments = text.matchAll(/\/\*\*?([\s\S]*?)\*\/|((?:^[ \t]*\/\/.*\n?)+)/gm);
   return [...comments].flatMap(([, block, lines]) => {

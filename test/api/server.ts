@@ -52,8 +52,8 @@ export interface Client {
 }
 
 /**
- * A complete server on a temporary data folder; in the slow tier, its worker is a separate process. The parent of the data folder contains
- * nothing else.
+ * A complete server on a data folder that `close` removes; in the slow tier, its worker is a separate process. Unless the test gives the
+ * folder, the parent of the data folder contains nothing else.
  */
 export interface TestServer {
   readonly url: string;
@@ -261,7 +261,7 @@ export function listOf(answer: Answer): readonly Record<string, unknown>[] {
   return data as readonly Record<string, unknown>[];
 }
 
-/** A vault with a resource of every kind. */
+/** The ids of a vault with a folder, a file and a dataset, and of a field, an import, a commit, an export and a task of the dataset. */
 export interface VaultFixture {
   readonly vaultId: number;
   readonly folderId: number;
@@ -274,7 +274,7 @@ export interface VaultFixture {
   readonly taskId: number;
 }
 
-/** Creates a vault with a resource of every kind, as the user `owner`. */
+/** Creates the resources of a `VaultFixture` as the user `owner`. */
 export async function makeVaultFixture(owner: Client, name = 'Lab'): Promise<VaultFixture> {
   const vaultId = idOf(await owner.post('/v2/vaults', { name }));
   const postObject = (object: object): Promise<Answer> =>
@@ -355,7 +355,7 @@ export async function waitForJob(client: Client, path: string): Promise<Answer> 
   }
 }
 
-/** Grants a user a permission on a vault, as an administrator does. */
+/** Grants a user a permission on a vault, directly in the catalogue. */
 export async function grantPermission(
   server: TestServer,
   vaultId: number,

@@ -21,9 +21,9 @@ const requestedColumns: [dataset: number, fields: readonly string[]][] = [];
 /** The condition of each query that the engine has planned, as text. */
 const searchedPredicates: string[] = [];
 const reportedMessages: string[] = [];
-/** The requests that the server has sent to itself: their paths, and the first lines of the answers. */
+/** The requests that the server has sent to itself: their paths, and the first 15 characters of the answers. */
 const ownRequests: [path: string, status: string][] = [];
-/** The columns that queries have read. */
+/** The columns whose use the query engine has recorded; the queries that warm the caches are not recorded. */
 const usedColumns = new HotColumns();
 beforeAll(async () => {
   for (const name of ['first', 'second']) {

@@ -1,4 +1,4 @@
-/** The files that list others, so that each of these may be small: an entry is a file of its own. */
+/** The files that list other files. A file that is imported by one of them alone may be small. */
 export const registries: readonly string[] = [
   'api/resources/index.ts',
   'cli/commands/index.ts',
@@ -13,7 +13,7 @@ export const allowedSmallFiles: Readonly<Record<string, string>> = {
   'api/http/unserved.ts': 'the declaration of the operations that are not served',
 };
 
-/** A file with fewer lines must be merged into its only importer. */
+/** A file with fewer lines and a single importer must be merged into it, unless `registries` or `allowedSmallFiles` exempts it. */
 export const maxSmallFileLines = 40;
 
 /** Files whose exports need no importer, with the reason. */
@@ -22,7 +22,7 @@ export const unimportedExports: Readonly<Record<string, string>> = {
   'scheduler/expressions/expression-thread.ts': 'functions that the main thread calls by name',
 };
 
-/** Files with exports that only tests use, with the reason. */
+/** Files with exports that no source of the product imports and the file itself does not use, with the reason. */
 export const testedExports: Readonly<Record<string, string>> = {
   'engine/core/buffers.ts': 'the count of acquired buffers, which tests expect to be zero at rest',
   'engine/core/faultpoint.ts': 'the switches of the fault points',
@@ -64,7 +64,7 @@ export const formatNameFiles: readonly { readonly path: RegExp; readonly why: st
   },
 ];
 
-/** Names that several files have: those of a resource, a format or a kind of job, which each room handles in its way, and of entries. */
+/** Names that several files have: of a resource, a format or a kind of job, which each room handles in its way, or of an entry point. */
 // prettier-ignore
 export const sharedFileNames: readonly string[] = [
   'export', 'group', 'import', 'migration', 'objects', 'token', 'user', 'vault',

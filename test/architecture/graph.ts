@@ -77,7 +77,7 @@ interface ExportedName {
   readonly name: string;
 }
 
-/** Returns the exports of some sources that these sources neither import nor use in their own file, so that at most tests use them. */
+/** Returns the exports of some sources that none of these sources imports, and that do not occur again in their own file. */
 export function exportsForTestsAlone(sources: readonly ParsedSource[]): readonly ExportedName[] {
   const codeByPath = new Map(sources.map(({ path, code }) => [path, code]));
   return unusedExports(sources, sources).filter(
@@ -85,13 +85,13 @@ export function exportsForTestsAlone(sources: readonly ParsedSource[]): readonly
   );
 }
 
-/** Returns the exports of some sources that none of the `users`, which include the sources, imports. */
+/** Returns the exports of some sources that none of the `users` imports. */
 export function unusedExports(
   sources: readonly ParsedSource[],
   users: readonly ParsedSource[],
 ): readonly ExportedName[] {
   const usedNames = new Map<string, Set<string>>();
-  /** For each file, the files that import it as a whole: `import * as`, `export *` or `await import()`. */
+  /** For each file, the files that import it without a list of names in braces, as `import * as`, `export *` and `await import()` do. */
   const wholeImporters = new Map<string, ParsedSource[]>();
   for (const user of users) {
     for (const one of user.imports) {

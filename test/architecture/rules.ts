@@ -28,8 +28,9 @@ export const allowedEngineImports: Readonly<Record<string, readonly string[]>> =
 };
 
 /**
- * Which room of `engine/query` may import which other room; each imports only rooms above it in this list. The two executors, `memory` and
- * `sql`, do not import each other: what the table of kinds has of each is a room below it, `memory/match` and `sql/dialect`.
+ * Which room of `engine/query` may import which other room; each imports only rooms that precede it in this list. The two executors,
+ * `memory` and `sql`, do not import each other: the parts of them that `predicate/kinds` imports are the rooms `memory/match` and
+ * `sql/dialect`.
  */
 export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = {
   predicate: [],
@@ -180,7 +181,7 @@ const restrictedModules: readonly {
   { modulePattern: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
 ];
 
-/** Global names and expressions by which a module could load code or reach other hosts without an import. */
+/** Expressions by which a module could load code, reach other hosts or make patterns of text, and which need no import. */
 const restrictedGlobals: readonly {
   readonly word: RegExp;
   readonly name: string;
@@ -308,7 +309,7 @@ function* restrictedGlobalViolations(source: ParsedSource): Generator<string> {
   }
 }
 
-/** Finds SQL statements that are built from strings: values must be bound, and only the template tag `sql` may join parts of SQL. */
+/** Finds SQL of the catalogue that is built from strings: values must be bound, and only the template tag `sql` may join parts of SQL. */
 function* sqlViolations(source: ParsedSource): Generator<string> {
   if (!source.path.startsWith('engine/catalog/')) return;
   const call = /\.\s*(prepare|exec)\s*\(\s*([^)]*)/g;

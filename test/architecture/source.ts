@@ -23,7 +23,7 @@ export interface ParsedSource {
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
 
-/** Splits a source file into its parts. Recognises only strings, templates, comments and regular expressions. */
+/** Splits a source file into its parts. Recognizes only strings, templates, comments and regular expressions. */
 export function readSource(path: string, text: string): ParsedSource {
   const { code, strings, templates } = scanSourceText(text);
   const imports: ImportStatement[] = [];

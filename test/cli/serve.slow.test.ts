@@ -16,11 +16,11 @@ interface QueryAnswer {
   readonly facets?: Readonly<Record<string, readonly unknown[]>>;
 }
 
-/** A server that the command line has started, and its output. */
+/** A process that runs a command, such as `serve`, `token list` or `npm start`, and its output. */
 interface ServedProcess {
   readonly child: ChildProcess;
   readonly getOutput: () => string;
-  /** Resolves with the match of a pattern in the output as soon as there is one. */
+  /** Resolves with the match of a pattern in the output as soon as there is one; throws if the process ends without one. */
   waitFor(pattern: RegExp): Promise<RegExpExecArray>;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }

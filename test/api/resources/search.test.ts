@@ -316,7 +316,7 @@ describe('entities are looked for in datasets with a global beacon (contract 14.
       ['variant', 'ERBB2', ['New']],
     ] as const)
       expect([value, await namesOf(ann, { entities: [[type, value]], filters })]).toEqual([value, expected]);
-    // A search that no dataset can answer is an error, and not an empty result.
+    // An invalid entity, such as a region of an unknown build, is an error, and not an empty result.
     for (const [type, value, message] of [
       ['genomic_region', 'hg18:13:1-100', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "hg18".'],
       ['variant', 'GRCh36-13-5-A-G', 'Expected the build GRCh37, GRCh38 or T2T-CHM13, not "GRCh36".'],

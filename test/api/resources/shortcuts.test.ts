@@ -9,7 +9,7 @@ let bob: Client;
 let fileId: number;
 let folderId: number;
 let datasetId: number;
-/** The id of a vault that Bob may read and write; he may not read Ann's vault. */
+/** The id of a vault that bob may read and write; he may not read the vault of the fixture (`vaultId`). */
 let sharedVaultId: number;
 
 beforeAll(async () => {

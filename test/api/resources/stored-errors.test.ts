@@ -15,7 +15,10 @@ async function runJob(kind: 'dataset_imports' | 'dataset_migrations', body: obje
   expect([json['error_message'], json['status']]).toEqual([null, 'completed']);
 }
 
-/** Returns the records of a dataset without nulls, `_id` and `_commit`; of errors by field, only the fields that have some. */
+/**
+ * Returns the records of a dataset without nulls, `_id` and `_commit`, and with `failed` instead of `_errors`: a string as it is, or
+ * else the names of the fields that have an error, sorted.
+ */
 async function fetchRecords(datasetId: number): Promise<readonly Json[]> {
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 100 });
   return (json['results'] as Json[]).map(({ _id, _commit, _errors, ...rest }) => ({
@@ -33,7 +36,7 @@ function namesWithValue(object: Json): readonly string[] {
     .toSorted();
 }
 
-/** Returns a computed field that fails for the records with these numbers. */
+/** Returns a target field whose expression fails for the records whose `i` is one of the numbers. */
 const fieldFailingFor = (name: string, ...numbers: readonly number[]): Json => ({
   name,
   expression: `error('no') if record.i in [${numbers.join(', ')}] else record.i * 10`,
@@ -61,7 +64,7 @@ test.each([[{}], [{ fields: ['i'] }]])(
     const body = { source_id: id, target_id: id, commit_mode: 'upsert', source_params };
     await runJob('dataset_migrations', { ...body, target_fields: [fieldFailingFor('symbol', 2)] });
     expect(await fetchRecords(id)).toEqual(expectedAfterCorrection); // prettier-ignore
-    // Without any error, too.
+    // A migration in which no expression fails removes the errors.
     await runJob('dataset_migrations', {
       ...body,
       target_fields: [fieldFailingFor('symbol'), fieldFailingFor('q')],
@@ -89,7 +92,7 @@ test('an upsert with computed fields replaces their errors, and keeps those of o
 describe('where the errors are stored as JSON, because another record has a string there', () => {
   const otherRecords = [{ i: 3, _errors: 'unknown' }, { i: 4, _errors: { old: 'no' } }]; // prettier-ignore
 
-  /** Creates the failed dataset with the other records in front. */
+  /** Creates a dataset of `otherRecords`, followed by the records of `newFailedDataset`. */
   async function newDatasetOfJson(): Promise<number> {
     const dataset_id = await newDataset();
     await runJob('dataset_imports', { dataset_id, data_records: otherRecords });
@@ -99,7 +102,7 @@ describe('where the errors are stored as JSON, because another record has a stri
     return dataset_id;
   }
 
-  /** The records after the computation of `symbol`, which fails for the third. */
+  /** The records after the computation of `symbol`, which fails where `i` is 2. */
   const expectedRecords = [
     { i: 3, symbol: 30, failed: 'unknown' },
     { i: 4, symbol: 40, failed: ['old'] },

@@ -251,7 +251,7 @@ const vcfText = [
   '',
 ].join('\n');
 
-/** The requests that can declare fields before the first import. */
+/** The ways to declare fields, each with a function that creates a dataset and returns the `target_fields` of its import. */
 const fieldDeclarationRoutes: readonly [
   string,
   (fields: readonly object[]) => Promise<readonly object[]>,

@@ -284,7 +284,7 @@ describe('downloads', () => {
 
   test('are given up when the client stops reading, and their files are closed (D6)', async () => {
     const { id, url } = await newFile({ filename: 'big' });
-    await putContent(url, 'x'.repeat(40 << 20)); // larger than the buffers of a connection, so the upload stalls
+    await putContent(url, 'x'.repeat(40 << 20)); // larger than the buffers of a connection, so a download that nobody reads stalls
     const { json } = await ann.get(`/v2/objects/${id}/download`);
     const { pathname, search } = new URL(String(json['download_url']));
     const httpServer = server.app.nest.getHttpServer() as Server;
@@ -329,7 +329,7 @@ async function listUploadScratchNames(): Promise<readonly string[]> {
   return (await readdir(server.data.scratch)).filter((name) => name.startsWith('upload-'));
 }
 
-/** Returns the number of stored objects that this process has open. */
+/** Returns the number of file descriptors of this process that refer to stored objects. */
 async function countOpenObjects(): Promise<number> {
   const links = await Promise.all(
     (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),

@@ -315,7 +315,7 @@ describe('groups', () => {
     expect(listOf(await ann.get(permissionsPath)).map((row) => row['group_id'])).toEqual([
       writerGroupId,
     ]);
-    // A vault that the user may not read is not counted either.
+    // The group still has a permission on the vault, but a vault that the caller may not read is not counted.
     expect((await ben.get(`/v1/groups/${writerGroupId}`)).json).toMatchObject({ memberships_count: 1, vaults_count: 0 }); // prettier-ignore
     expect(listOf(await ben.get(`/v1/groups/${writerGroupId}/vaults`))).toEqual([]);
   });
@@ -360,8 +360,8 @@ describe('public vaults', () => {
 });
 
 /**
- * A revoked permission counts at once for everything through which Ben could read a dataset: he creates these resources while he may read
- * it, and tries them again afterwards.
+ * In the first test, Ben creates resources that give access to a dataset while he may read it, and uses them again after the permission
+ * was revoked. The other tests revoke the permission to write of a user who has upload addresses.
  */
 describe('a revoked permission counts at once, by every way to the data (A4)', () => {
   test.each([

@@ -58,7 +58,7 @@ async function newDamageableDataset(): Promise<{ id: number; paths: readonly str
   return { id, paths: segments.map(({ path }) => path) };
 }
 
-/** Changes the actions of a log entry, and recomputes its checksum, which covers only the actions, as in earlier releases. */
+/** Changes the actions of a log entry, and gives it the checksum that entries of earlier releases have: it covers the actions alone. */
 async function forgeLogEntry(
   id: number,
   version: number,

@@ -11,7 +11,7 @@ import type { CreatedUser } from '../../../engine/catalog/create-user.js';
 import type { Permission } from '../../../engine/catalog/permission.js';
 import { allRowsPage, publicationOf, CatalogFixture } from './catalog-fixture.js';
 
-/* A2: tests every kind of user with every kind of resource and level; one table holds the expected answers. */
+/* A2: tests each person with the resources of `accessKinds` and each level; `expectedPermissions` holds the expected answers. */
 
 let catalogFixture: CatalogFixture;
 const usersByPerson = new Map<string, CreatedUser>();
@@ -169,7 +169,7 @@ for (const person of personRoles) {
       for (const kind of accessKinds) {
         const id = resourceIds.get(vaultKind)!.get(kind)!;
         for (const [rank, level] of permissionLevels.entries()) {
-          // Readers may do anything with their own exports, and the resources of this test belong to the owner.
+          // Whoever may read a dataset may write their own exports of it, and these resources belong to the person `owner`.
           const isOwn = kind === 'export' && person === 'owner' && level === 'write';
           const expectedOutcome =
             heldLevel < 0 ? 'not-found' : rank <= heldLevel || isOwn ? 'allowed' : 'forbidden';

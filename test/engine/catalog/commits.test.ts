@@ -33,7 +33,7 @@ beforeEach(async () => {
     for (const id of [datasetId, otherDatasetId]) {
       const task = await catalogFixture.queueImport(ann, id);
       await catalogFixture.catalog.tasks.claim();
-      // Every second version is a merge.
+      // Every second version has no commit, as if a merge had written it.
       const change = { logVersion: 2 * i, time, recordsModified: 1 + i };
       const publication = await publicationOf(catalogFixture.catalog, task, change);
       await catalogFixture.catalog.publish(publication);
@@ -68,7 +68,7 @@ test('passes over commits that are not completed, and those that completed later
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[29]!}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
   const lateTimestamps = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
-  // The test has more commits than one statement returns.
+  // Many commits in succession completed after the time.
   for (const id of createdCommitIds.slice(4, 29))
     await db.run(sql`UPDATE commits SET timestamps = ${lateTimestamps} WHERE id = ${id}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[3]);

@@ -12,7 +12,7 @@ let viewer: Viewer;
 let labVault: VaultRow;
 /** All objects that Ann may read, in the order of vaults and paths. */
 let rows: readonly ObjectRow[];
-/** The full paths of these objects, by id. */
+/** The full paths of the objects in `rows`, by id. */
 let fullPathById: ReadonlyMap<number, string>;
 
 beforeAll(async () => {
@@ -225,7 +225,7 @@ test('finds text, regular expressions and globs in paths', async () => {
   await expectSameAsPredicate({ glob: 'o*:/*' }, (row) =>
     /^elsewhere:open:\/[^/]*$/.test(fullPathOf(row)),
   );
-  await expectSameAsPredicate({ glob: 'open:/*' }, () => false, true); // a vault of another account is only found with its domain
+  await expectSameAsPredicate({ glob: 'open:/*' }, () => false, true); // without wildcards, a vault of another account needs its domain
   await expectSameAsPredicate({ glob: 'else*:o???:/**' }, (row) =>
     fullPathOf(row).startsWith('elsewhere:open'),
   );

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => catalogFixture.catalog.close());
 
-/** A simple model of the catalogue: each object knows its parent and its name. */
+/** An object in `ObjectTreeModel`, which knows its parent and its name. */
 interface ModelNode {
   readonly parentId: number | null;
   readonly filename: string;
@@ -44,7 +44,7 @@ class ObjectTreeModel {
     }
   }
 
-  /** Returns an object and all objects below it. */
+  /** Returns the ids of an object and of all objects below it. */
   subtree(id: number): readonly number[] {
     return [...this.nodes.keys()].filter((one) => one === id || this.ancestors(one).includes(id));
   }

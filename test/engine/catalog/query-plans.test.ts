@@ -73,9 +73,9 @@ const statuses = activeStatuses;
 const activeOnObject = ['tasks_active_target_object', 'tasks_active_source_object'];
 /** The unique indexes of ids. */
 const primaryKeys = ['tasks', 'commits', 'imports'].map((table) => `sqlite_autoindex_${table}_1`);
-/** The indexes by which SQLite finds the rows that refer to a deleted one. */
+/** The indexes by which SQLite finds the rows that refer to a task that is deleted. */
 const foreignKeys = ['tasks_parent', ...['commits', 'imports', 'exports', 'dataset_migrations'].map((table) => `${table}_task`)]; // prettier-ignore
-/** Stands among the indexes where the few rows that are found are sorted. */
+/** The text of a plan's step that sorts rows. A case that lists it among its indexes may sort the few rows that it finds. */
 const sorting = 'FOR ORDER BY';
 const backgroundTask = { kind: 'merge', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
 

@@ -59,7 +59,7 @@ test('a user has the highest of all that was granted to them and their groups', 
     ),
   );
   const levels = [null, 'read', 'write', 'admin'] as const;
-  /** The model: the permission that was granted on each vault to each holder, and the pairs of a group and a member. */
+  /** The permission that was granted last, by vault and holder; null if it was revoked. */
   const permissionByGrant = new Map<string, Permission | null>();
   const memberships = new Set<string>();
   for (let step = 0; step < 400; step += 1) {

@@ -4,7 +4,7 @@ import { interleaveColumns, takeRows } from '../../../engine/change/interleave.j
 import { seed } from '../../seed.js';
 import { random } from '../store/random.js';
 
-/** Returns a text of 0 to 99 bytes, most often a short one, or null. */
+/** Returns null, or a text of 0 to 99 characters, most often of fewer than 10. */
 function randomText(next: () => number): string | null {
   const lengthLimit = next() < 0.5 ? 10 : 100;
   const length = Math.floor(next() * lengthLimit);

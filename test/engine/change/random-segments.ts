@@ -14,7 +14,7 @@ export interface WrittenSegment {
   readonly values: readonly (readonly Value[])[];
 }
 
-/** Writes a segment, possibly an intermediate one, with random records; their `_id`s are given or follow from their rows. */
+/** Writes a segment, possibly an intermediate one, with random records, and with the column `givenIdColumn` unless `ids` is empty. */
 export async function writeRecords(
   path: string,
   next: () => number,

@@ -33,7 +33,7 @@ async function writeValues(
 }
 
 const rows = 20_000;
-/** Values of a row by the column's name: its type in the dataset, its type in the segments, and its value. */
+/** By the name of a column: its type in the dataset, its type in the segments, and a function that returns its value in a row. */
 const columnKinds: Readonly<Record<string, readonly [StoredType, StoredType, (row: number, fraction: number) => Value]>> = {
   rising: ['string', 'string', (row) => `GRCH38-1-${1000 * row + 1}-T`],
   random: ['string', 'string', (_, fraction) => `rs${Math.floor(fraction * 1e9)}`],
@@ -95,7 +95,7 @@ test.each([
       const givenKeys = Array.from({ length: count }, () => {
         const { values } = writtenSegments[Math.floor(next() * 2)]!;
         const row = Math.floor(next() * rows);
-        const firstColumnRow = next() < 0.2 ? Math.floor(next() * rows) : row; // often a key that no row has
+        const firstColumnRow = next() < 0.2 ? Math.floor(next() * rows) : row; // sometimes a combination that no row has
         return values.map((column, i) => {
           const value = column[i === 0 ? firstColumnRow : row]!;
           return types[i] === 'double' && value !== null ? Number(value) : value;

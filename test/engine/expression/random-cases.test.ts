@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { compileExpression } from '../../../engine/expression/expression.js';
 import { evaluateText, recordOf } from './evaluated.js';
 
-/** Features of CPython 3.11 that the expression language lacks: complex numbers and `++`. */
+/** Matches expressions that may need what the expression language lacks and CPython 3.11 has: complex numbers and `++`. */
 const knownDifferencePattern = /\*\* 0\.5|\*\* -|\+\+/;
 
 const casesFile = process.env['STRANDLAKE_EXPRESSIONS'];

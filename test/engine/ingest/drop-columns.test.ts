@@ -7,7 +7,7 @@ import { jsonlReader } from '../../../readers/jsonl/jsonl.js';
 
 const validation = { disable: false, raiseOnErrors: false, strict: false, allowNewFields: true };
 
-/** Returns the names of the columns that a change leaves of a record with an object `a` and a field `a.b` that is no member of it. */
+/** Returns the names of the columns that a change leaves of a record, by default one with an object `a` and a separate field `a.b`. */
 function namesAfter(
   change: (batch: Batch) => Batch,
   json = '{"a":{"b":1,"c":2},"a.b":3,"d":4}',

@@ -132,7 +132,7 @@ describe('rejected lines', () => {
       const rejectedNumbers = expectedLines.map((_, i) => i + 1).filter(() => next() < 0.6);
       for (const line of rejectedNumbers) rejectedLines.add(line, 0, null, 'no');
       const keptLines = parseRejectedRows(rejectedLines).map(({ line, text: own }) => [line, own]);
-      // If the text ends with a carriage return without a line feed, the carriage return belongs to the last line.
+      // A carriage return at the end of the text is not part of the last line.
       expect([seed, keptLines]).toEqual([
         seed,
         rejectedNumbers.map((line) => [line, expectedLines[line - 1]]),

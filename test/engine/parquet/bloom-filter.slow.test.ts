@@ -36,7 +36,7 @@ beforeAll(async () => {
   } as HyparquetBloomFilter;
 });
 
-/** Returns strings of many lengths, at unaligned positions of their buffer. */
+/** Returns random byte strings of the given lengths, which follow one another in a buffer, after up to 6 other bytes. */
 function randomByteStrings(lengths: readonly number[]) {
   const next = seededRandom(seed);
   const values = lengths.map((length) => Uint8Array.from({ length }, () => Math.floor(next() * 256))); // prettier-ignore

@@ -129,8 +129,8 @@ describe('columns with little information', () => {
 
 describe('buffers that hold more than the batch', () => {
   /**
-   * Returns the rows `[1, -] null(2, 3) [] [4] null(5)` with all elements in one buffer, so that some elements belong to lists that are
-   * null.
+   * Returns the rows `[1, null]`, `null`, `[]`, `[4]` and `null`, with the elements 2 and 3 in the first of the lists that are null, and 5
+   * in the second.
    */
   function hiddenElements(): Data {
     const child = makeData({
@@ -150,7 +150,7 @@ describe('buffers that hold more than the batch', () => {
     });
   }
 
-  /** Returns texts in which nulls have bytes, although they should have none. */
+  /** Returns texts in which nulls have bytes, as Arrow permits. */
   function hiddenBytes(): Data {
     return makeData({
       type: new Utf8(),

@@ -21,7 +21,7 @@ import {
 } from './oracles.js';
 import { freshSeed } from '../../seed.js';
 
-/** Fails unless every Parquet implementation reads the given values. */
+/** Fails unless parquet-wasm and hyparquet read the given values. */
 async function expectValues(
   columns: Columns,
   file: Uint8Array,
@@ -110,8 +110,8 @@ function deepHoldsNaN(value: unknown, path: readonly string[]): boolean {
 }
 
 /**
- * Expects that schema, counts and bounds in two footers are equal: in Strandlake's, and in that of parquet-wasm (the Rust crate), which
- * also writes the bounds of columns that hold NaN.
+ * Expects that Strandlake's footer and that of parquet-wasm (the Rust crate) have the same schema, counts and bounds, except that
+ * Strandlake's has no bounds of columns that hold NaN.
  */
 function expectSameFooter(
   ourFile: Uint8Array,

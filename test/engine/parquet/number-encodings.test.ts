@@ -6,7 +6,7 @@ import { encodeFile, firstValueDifference, footerOf, readByHyparquet } from './o
 
 const rows = 30_000;
 
-/** Names the encoding in which a column of such numbers is stored, after comparing the numbers that hyparquet reads with them. */
+/** Returns the encoding in which a column of random numbers is stored, and expects that hyparquet reads these numbers. */
 async function encodingOf(type: StoredType, randomNumber: (next: () => number) => number) {
   const next = random(seed);
   const columns: Columns = [{ name: 'n', physical: 'n', type, isList: false }];

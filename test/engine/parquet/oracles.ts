@@ -32,7 +32,7 @@ export function footerOf(file: Uint8Array): FileMetaData {
   return parquetMetadata(bufferOf(file), { parsers: hyparquetParsers, geoparquet: false });
 }
 
-/** Returns all columns of a file, read by hyparquet. */
+/** Returns the given columns of a file, read by hyparquet. */
 export async function readByHyparquet(file: Uint8Array, columns: Columns): Promise<Value[][]> {
   const rows = await parquetReadObjects({
     file: bufferOf(file),
@@ -45,7 +45,7 @@ export async function readByHyparquet(file: Uint8Array, columns: Columns): Promi
   return columns.map((column) => rows.map((row) => normalizedValue(column, row[column.physical])));
 }
 
-/** Returns all columns of a file, read by parquet-wasm (the Rust crate). */
+/** Returns the columns of a file, read by parquet-wasm (the Rust crate); `columns` are the first columns of the file, in its order. */
 export function readByWasm(file: Uint8Array, columns: Columns): Value[][] {
   const table = tableFromIPC(readParquet(file).intoIPCStream());
   return columns.map((column, i) => {
@@ -77,7 +77,7 @@ function normalizedValue(column: Column, value: unknown): Value {
   return value as Value;
 }
 
-/** Returns the first difference of two columns: the row and both values; undefined if there is none. */
+/** Returns the first difference of two columns: both lengths if they differ, or else the row and both values; undefined if none. */
 export function firstValueDifference(
   expected: readonly Value[],
   found: readonly Value[] | undefined,

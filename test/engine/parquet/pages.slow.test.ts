@@ -170,7 +170,8 @@ function compareValues(a: unknown, b: unknown): number {
 }
 
 /**
- * Fails unless the bounds of every page enclose its values and equal its least and greatest value; returns the number of pages with bounds.
+ * Fails unless the bounds in the column index enclose the values of each page, and equal its least and greatest value if no value is
+ * longer than 32 bytes; returns the number of pages with bounds.
  */
 async function expectBounds(columns: Columns, file: Uint8Array): Promise<number> {
   const buffer = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength);

@@ -3,7 +3,7 @@ import { ByteSource } from '../../../engine/parquet/byte-source.js';
 import { footerLength, tailBytes } from '../../../engine/parquet/read-footer.js';
 import { ThriftReader } from '../../../engine/parquet/thrift.js';
 
-/** Indexes of pages that a file can lack, each with the id of its first field in `ColumnChunk` (parquet.thrift); its fields come last. */
+/** Indexes of pages that a file can lack, each with the id in `ColumnChunk` (parquet.thrift) from which on all fields are left out. */
 const firstFieldOf = { OffsetIndex: 4, ColumnIndex: 6 } as const;
 
 /**

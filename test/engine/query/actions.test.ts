@@ -2,6 +2,9 @@ import { expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { filterActions } from './filter-actions.js';
 import { expectCurrentSection, markdownTable } from '../../generated-page.js';
+import { column } from './dataset.js';
+import { filterPredicate } from './naive-filter.js';
+import { RefusedRequest } from './naive-values.js';
 import { randomFilters } from './random-filter.js';
 import { randomDataset } from './random-records.js';
 import { Random } from './random.js';
@@ -30,6 +33,23 @@ test('examples.txt has an example of every filter action', () => {
   const advice = filterActions()
     .filter(({ name }) => name !== '' && !text.includes(`__${name}"`))
     .map(({ name }) => `add an example of ${name} to test/engine/query/examples.txt`);
+  expect(advice).toEqual([]);
+});
+
+test('the naive filter evaluates every action', () => {
+  const columns = [column('field', 'string')];
+  const isUnknown = (name: string): boolean => {
+    try {
+      filterPredicate([[name === '' ? 'field' : `field__${name}`, 'x']], columns);
+    } catch (error) {
+      return error instanceof RefusedRequest && error.message === `no action ${name}`;
+    }
+    return false;
+  };
+  const advice = filterActions()
+    .filter(({ name }) => isUnknown(name))
+    .map(({ name }) => `add ${name} to \`valuePredicate\` in naive-filter.ts`);
+  expect(isUnknown('bogus')).toBe(true);
   expect(advice).toEqual([]);
 });
 

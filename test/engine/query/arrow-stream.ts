@@ -16,7 +16,7 @@ import type { Column, Columns } from '../../../engine/core/types.js';
  * apache-arrow compresses.
  */
 export function arrowStream(columns: Columns, rows: readonly (readonly unknown[])[]): Uint8Array {
-  const fields = arrowSchema(columns.map(usePhysicalName)).fields.slice(reservedColumns.length);
+  const fields = arrowSchema(columns.map(useNameAsPhysical)).fields.slice(reservedColumns.length);
   const children = fields.map((field, index) =>
     encodeColumn(
       field.type as DataType,
@@ -29,12 +29,12 @@ export function arrowStream(columns: Columns, rows: readonly (readonly unknown[]
   return RecordBatchStreamWriter.writeAll([new RecordBatch(schema, data)]).toUint8Array(true);
 }
 
-function usePhysicalName(column: Column): Column {
+function useNameAsPhysical(column: Column): Column {
   const { name, children } = column;
   return {
     ...column,
     physical: name,
-    ...(children && { children: children.map(usePhysicalName) }),
+    ...(children && { children: children.map(useNameAsPhysical) }),
   };
 }
 

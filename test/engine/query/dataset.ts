@@ -52,7 +52,7 @@ export const enginesUnderTest: readonly (readonly [name: string, threads: number
 
 /**
  * Opens a query engine on a temporary folder, as the server does. With a number of threads, where 0 means the current thread, queries are
- * answered from columns in memory as far as possible; without, all by SQL.
+ * answered from columns in memory as far as possible; without, SQL evaluates all conditions.
  */
 export async function openEngineFixture(threads?: number): Promise<EngineFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
@@ -168,8 +168,8 @@ async function writeDataset(
 }
 
 /**
- * An environment variable. With `deleted`, all datasets that this module writes have deleted rows among their records; with `replaced`,
- * some of their records are in later segments, and the rows that these replaced are deleted.
+ * The name of an environment variable. With `deleted`, the datasets that this module writes get random deleted rows among their records;
+ * with `replaced`, random records are stored in later segments, and the rows that these replaced are deleted.
  */
 export const deletedOrReplacedRowsFlag = 'STRANDLAKE_TEST_OTHER_ROWS';
 
@@ -199,7 +199,7 @@ function withReplacedRows(
 
 /**
  * Returns the rows to store for the records of a segment, and the numbers of the deleted rows among them. With `deletedOrReplacedRowsFlag`,
- * copies of records of all segments are stored among the records and deleted; no answer may show them.
+ * copies of random records of any segment, and empty records, are stored among the records and deleted; no answer may show them.
  */
 function withDeletedRows(
   chunk: number,

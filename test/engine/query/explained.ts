@@ -62,7 +62,7 @@ export async function explainQuery(
   return { explain: JSON.parse(explain!) as ExplainAnswer, total };
 }
 
-/** Runs the corrected condition of every cause, and expects as many matches as the cause says. */
+/** Runs the corrected condition of every cause that has one with a number of matches, and expects as many matches. */
 export async function confirmCauses(
   engineFixture: EngineFixture,
   { snapshot, fields }: TestDataset,

@@ -54,7 +54,7 @@ function randomFacetOptions(
     { facet_type: 'histogram' },
     { facet_type: 'histogram', scale: 'log' },
   ];
-  // Statistics are not requested for very large values, because their sums may exceed the range of doubles.
+  // Neither statistics nor percentiles are requested of very large values, because sums may exceed the range of doubles.
   const values = dataset.segments.flatMap(({ rows }) => rows.flatMap((row) => valuesOf(row, path)));
   if (values.some((value) => typeof value === 'number' && Math.abs(value) > 1e30))
     return random.pick<FacetOptions>(plainOptions);

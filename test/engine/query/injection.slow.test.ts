@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => engineFixture.close());
 
-/** Functions that return a request with a text, one for each part of a request that takes text. */
+/** Functions that return a request with a text, by the part of the request that has the text; each part is tested with all texts. */
 const requestsByTextPosition: Readonly<Record<string, (text: string) => object>> = {
   field: (text) => ({ filters: [[text, 1]] }),
   action: (text) => ({ filters: [[`gene__${text}`, 'x']] }),
@@ -138,7 +138,7 @@ describe.each(Object.entries(furtherRequestsByTextPosition))('hostile text as %s
   });
 });
 
-/** Returns a text escaped as one term of a query string or as a quoted phrase. */
+/** Returns a text escaped as one term of a query string. */
 function escapeText(text: string): string {
   return text.replaceAll(/[+\-=&|><!(){}[\]^"~*?:\\/\s]/g, '\\$&');
 }

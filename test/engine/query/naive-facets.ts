@@ -74,7 +74,7 @@ function facetAnswerOf(
   }
 }
 
-/** A term or bin, the number of its records, and the records. */
+/** A term or bin: `count` is the number of its records for a term, and of its values for a bin; `rows` are its records. */
 interface NaiveBucket {
   readonly shown: unknown;
   readonly count: number;
@@ -160,7 +160,7 @@ function smallestUnitsOf(value: number): bigint {
   return value < 0 ? -size : size;
 }
 
-/** Returns `a / (b * 2^power)` with a precision of 60 bits. */
+/** Returns `a / (b * 2^power)`, cut off after 60 bits or more and rounded to a double. */
 function quotientTo60Bits(a: bigint, b: bigint, power: number): number {
   const size = a < 0n ? -a : a;
   const shift = BigInt(Math.max(0, b.toString(2).length + 60 - size.toString(2).length));
@@ -177,7 +177,7 @@ function shownNumberOfType(type: StoredType, value: Comparable): unknown {
   return valueAsAnswered({ name: '', physical: '', type, isList: false }, value);
 }
 
-/** Returns the bins of a histogram. Every element of a list counts, but a record counts once in a bin. */
+/** Returns the bins of a histogram: `count` counts every element of a list, and `rows` has each record once. */
 function histogramBuckets(
   rows: readonly TestRow[],
   { path, column }: NaiveField,

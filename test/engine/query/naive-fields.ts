@@ -62,7 +62,7 @@ export function hasElements({ column: { type, isList, children } }: NaiveField):
   return type === 'object' && isList && (children ?? []).length > 0;
 }
 
-/** Returns the fields of the elements of a list, with their names within the element and their paths from the record. */
+/** Returns the unambiguous fields of the elements of a list, with their names in the element and their paths from the record. */
 export function elementFields({ path, column }: NaiveField): NaiveField[] {
   const fieldsInside = unambiguousFields(column.children ?? []);
   return fieldsInside.map((field) => ({ ...field, path: [...path, ...field.path] }));
@@ -92,7 +92,7 @@ export function isNumeric(type: StoredType): boolean {
   return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
 }
 
-/** Tells whether values of a type are strings. */
+/** Returns whether a type is `string` or `text`, whose values are compared as strings without regard to case. */
 export function isTextType(type: StoredType): boolean {
   return type === 'string' || type === 'text';
 }

@@ -6,7 +6,7 @@ import { dateRangeMicros, RefusedRequest } from './naive-values.js';
 
 type FieldPaths = readonly (readonly string[])[];
 
-/** Returns records as answers show them: first `fields` is applied, then `exclude_fields` (query language 1.3). */
+/** Returns a function that shows a record as answers do: first `fields` is applied, then `exclude_fields` (query language 1.3). */
 export function naiveProjection(
   body: Readonly<Record<string, unknown>>,
   columns: Columns,

@@ -85,7 +85,7 @@ export function textOrRefuse(value: unknown): string {
   throw new RefusedRequest('no text');
 }
 
-/** Returns the boolean that a request contains as `true` or `false`, or as a text with this spelling. */
+/** Returns the boolean that a request contains as `true` or `false`, or as a text with this spelling in any letter case. */
 export function booleanOrRefuse(value: unknown): boolean {
   const word = typeof value === 'string' ? value.toLowerCase() : value;
   if (word === true || word === 'true') return true;
@@ -125,7 +125,7 @@ export function wordsOf(text: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** Returns a predicate that is true for stored values equal to the wanted one; strings and texts ignore letter case if `fold`. */
+/** Returns a predicate that is true for stored values equal to the wanted one; `ignoresCase` applies to strings and texts, except ids. */
 export function equalityPredicate(
   column: Column,
   wanted: unknown,

@@ -188,7 +188,7 @@ function sortKeyOfRow(row: TestRow, { field, isDescending }: SortKey): Comparabl
   return values.sort(compareComparables).at(isDescending ? -1 : 0);
 }
 
-/** Tells whether filters ask for an order by relevance: a filter on words does, if the request has no ordering. */
+/** Returns whether filters ask for an order by relevance, which applies if the request has no ordering: a filter on a `text` does. */
 function ranksByRelevance(filters: unknown, columns: Columns): boolean {
   if (!Array.isArray(filters)) return filters !== null && typeof filters === 'object' && Object.values(filters).some((inside) => ranksByRelevance(inside, columns)); // prettier-ignore
   if (typeof filters[0] !== 'string')

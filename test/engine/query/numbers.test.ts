@@ -109,7 +109,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     test('the sum of whole numbers is rounded once, to the nearest double, before it is divided', async () => {
       const values = [1n - 2n ** 53n, 1n - 2n ** 53n, -5n, 0n];
       const sum = values.reduce((all, value) => all + value);
-      // Half of the sum's distance from the next multiple of 4, between which there is no double: neither value may be taken twice.
+      // At this size, only multiples of 4 are doubles: the nearest one to the sum is -(2^54) - 4, a quarter of which is the average.
       expect(sum).toBe(-(2n ** 54n) - 3n);
       for (const statsFacet of await computeStats('long', values))
         expect(statsFacet.avg).toBe(-(2 ** 52) - 1);

@@ -10,7 +10,7 @@ export interface PropertyCase {
   readonly request: RandomRequest;
 }
 
-/** Returns the smallest failing case that can be reached by removing parts of the given one. */
+/** Removes parts of a failing case one by one while it still fails; returns the last failing case after at most `maxTries` tries. */
 export async function minimiseCase(
   failingCase: PropertyCase,
   fails: (one: PropertyCase) => Promise<boolean>,

@@ -7,12 +7,12 @@ import { randomRequest } from './random-request.js';
 import { Random } from './random.js';
 import { freshSeed } from '../../seed.js';
 
-/** The number of random cases of one seed, which share a dataset. */
+/** The number of random cases of one seed; `casesPerDataset` of them at a time share a dataset. */
 export const casesPerSeed = 500;
 const casesPerDataset = 50;
 const freshTestSeed = freshSeed;
 
-/** Returns the seeds of the fast tier: a new one, and one of seeds.txt that depends on the day; or only STRANDLAKE_SEED, if it is set. */
+/** Returns the seeds of the fast tier: a new one, and one of seeds.txt that depends on it; or only STRANDLAKE_SEED, if it is set. */
 export function fastTierSeeds(): readonly number[] {
   const { STRANDLAKE_SEED: seed } = process.env;
   if (seed !== undefined) return [Number(seed)];
@@ -22,8 +22,8 @@ export function fastTierSeeds(): readonly number[] {
 
 /**
  * Returns the seeds of one of the two test files of the slow tier. Together, the files run the seeds of seeds.txt and a new one, which are
- * 10,000 cases. With STRANDLAKE_CASES, they run as many consecutive seeds as give this number of cases, from STRANDLAKE_SEED or a random
- * one.
+ * 10,500 cases. With STRANDLAKE_CASES, they run as many consecutive seeds as give this number of cases, from STRANDLAKE_SEED or a new
+ * one; with STRANDLAKE_SEED alone, only this seed.
  */
 export function slowTierSeeds(half: 0 | 1): readonly number[] {
   const { STRANDLAKE_SEED: seed, STRANDLAKE_CASES: cases } = process.env;

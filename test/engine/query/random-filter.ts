@@ -6,10 +6,10 @@ import { compareComparables, dateRangeMicros, numberOrRefuse } from './naive-val
 import { randomScalar } from './random-records.js';
 import type { Random } from './random.js';
 
-/** Returns random `filters` in every allowed shape; sometimes with one part that must be refused. */
+/** Returns random `filters` in every allowed shape; sometimes with parts that must be refused. */
 export function randomFilters(random: Random, dataset: GeneratedDataset): unknown {
   const fields = [...unambiguousFields(dataset.columns), idField];
-  // A few filters are as deep or as wide as the budgets allow.
+  // A few filters are almost as deep as the budgets allow, or have hundreds of conditions.
   if (random.chance(0.01))
     return [randomDeepFilter(random, dataset, fields, 1 + random.integerBelow(30))];
   if (random.chance(0.01)) return [{ or: random.list(100 + random.integerBelow(200), () => randomPairFilter(random, dataset, random.pick(fields))) }]; // prettier-ignore
@@ -240,7 +240,7 @@ function randomSubstring(random: Random, text: string): string {
   return random.chance(0.5) ? chars.slice(0, to).join('') : chars.slice(Math.min(from, to), Math.max(from, to)).join(''); // prettier-ignore
 }
 
-/** Returns a pattern that resembles a text, in a syntax with the same meaning in RE2 and JavaScript. */
+/** Returns a pattern, which may be invalid and often resembles a text; except for the dot, it means the same in RE2 and JavaScript. */
 function randomPattern(random: Random, text: string): string {
   if (random.chance(0.2)) return random.pick(['.*', '', '.+', '[A-Z]+[0-9]?', '(BRCA|TTN)[12]*', 'a|b', '(a|ab)(c|bcd)*', '[^a]*', 'BRCA\\d', '.{2,3}', '\\w+', '(?:x)?.', '^a', 'a$', '\\W*', '(', '*a', '[', '\\']); // prettier-ignore
   return Array.from(text, (char) => {

@@ -60,7 +60,7 @@ function lowerCaseTo(tree: QueryTree): QueryTree {
   return JSON.parse(JSON.stringify(tree).replaceAll('"words":"TO"', '"words":"to"')) as QueryTree;
 }
 
-/** Returns a value that some record has, or a word of it, in any letter case. */
+/** Returns a value that some record has, or a word of it, in any letter case and cut off if it is long; a fixed term if there is none. */
 function randomWordOfRecord(
   random: Random,
   dataset: GeneratedDataset,
@@ -85,7 +85,7 @@ function randomWildcardPattern(
   fields: readonly NaiveField[],
 ): string {
   if (random.chance(0.5)) return random.pick(wildcardPatterns);
-  // Wildcards in the value are left out; every other character stands for itself.
+  // Wildcards in the value are left out; every other character stands for itself or is replaced by a wildcard.
   const chars = [
     ...randomWordOfRecord(random, dataset, null, fields).replaceAll(/[*?]/g, ''),
   ].slice(0, 12);

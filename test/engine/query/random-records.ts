@@ -4,7 +4,7 @@ import type { GeneratedDataset } from './naive-fields.js';
 import type { Random } from './random.js';
 import { randomSchema } from './random-schema.js';
 
-/** Returns a dataset of at most about sixty records, in segments; later segments may have columns that the first ones lack. */
+/** Returns a dataset of at most 72 records, in up to three segments; later segments may have columns that the first ones lack. */
 export function randomDataset(random: Random): GeneratedDataset {
   const schema = randomSchema(random);
   const segmentCount = random.pick([0, 1, 1, 1, 2, 2, 3]);

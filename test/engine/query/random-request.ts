@@ -19,7 +19,7 @@ export interface RandomRequest {
   readonly cursor: readonly number[] | null;
 }
 
-/** Returns a request that may use every part of the query language except nested facets. */
+/** Returns a request that may use filters, a query string, entities, coordinates, a choice of fields, orderings, pages and plain facets. */
 export function randomRequest(random: Random, dataset: GeneratedDataset): RandomRequest {
   const queryTree = random.chance(0.4) ? randomQueryTree(random, dataset) : null;
   const body: Record<string, unknown> = {};
@@ -45,7 +45,7 @@ export function randomRequest(random: Random, dataset: GeneratedDataset): Random
   };
 }
 
-/** Returns the request with the query string written from its tree again, in a different form. */
+/** Returns the request with another tree, and with the query string written from this tree. */
 export function rewriteQuery(request: RandomRequest, queryTree: QueryTree): RandomRequest {
   return {
     ...request,

@@ -24,7 +24,7 @@ export interface GeneratedSchema {
   readonly entities: Readonly<Record<string, EntityType>>;
 }
 
-/** Returns a schema of two to seven columns, sometimes with coordinates; some strings are entities. */
+/** Returns a schema of two to eight columns, one of which may be coordinates; some strings and longs are entities. */
 export function randomSchema(random: Random): GeneratedSchema {
   const ownColumns = randomColumns(random, 0);
   const columns = random.chance(0.3)

@@ -62,7 +62,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   const S = 'genomic_coordinates.start';
   const E = 'genomic_coordinates.stop';
 
-  /** The filters as clients write them (query language, section 6), each with a function that says which records match. */
+  /** The filters as clients write them (query language, section 6), each as a function of chromosome, start and stop. */
   const filterByKind = {
   position: (c: string, s: number) => ({ and: [[`${S}__lte`, s], [`${E}__gte`, s], [C, c]] }),
   'exact range': (c: string, s: number, e: number) => ({ and: [[S, s], [E, e], [C, c]] }),

@@ -30,7 +30,7 @@ export interface ModelDocument {
   readonly indexed_at: string;
 }
 
-/** A user who searches, and the ids of the vaults that the user may read: by a permission of their own, or because the vault is public. */
+/** A user who searches, and the ids of the vaults that they may read: as owner, administrator or by a permission (`own`), or as public. */
 export interface SearchingUser {
   readonly name: string;
   readonly viewer: Viewer;

@@ -81,7 +81,7 @@ test('files of a retired dataset stay for as long as the longest query, which co
   await store.commit(id, { columns: [], add: [], remove: [], info: {} }, '');
   await writeArchive(lake.data, id, lake.data.archive(id));
   await store.retire(id);
-  // When the fields are computed, it queries their table, reads the records that it has found, and explains the search in the dataset.
+  // Such a query computes the fields, queries their table, reads the matching records, and explains the search in the dataset.
   const { computedMs, queryMs } = budgets;
   expect(delays).toEqual([computedMs + queryMs + queryMs + queryMs]);
 });
@@ -131,7 +131,7 @@ test('a dataset that was deleted is not restored, and loses its archive', async 
   expect(await readdir(lake.data.datasets)).not.toContain(String(id));
 });
 
-/** Writes an archive with one file and a matching manifest. */
+/** Writes an archive with one file and a manifest that matches it, except for the given members. */
 async function forgeArchive(path: string, bytes: Buffer, manifest: object = {}): Promise<string> {
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   const files = [{ path, bytes: bytes.length, sha256 }];

@@ -61,7 +61,7 @@ test('rollbacks evict no version that was asked for, and write no schema file of
   for (let version = 1; version < 140; version += 2) await store.rollback(id, version, 140);
   expect(await store.snapshot(id, 60)).toBe(cachedSnapshot);
   expect(fileExists(schemaFile)).toBe(false);
-  // An earlier version of which nothing is cached gives the same rollback.
+  // A store that has cached nothing gives the same rollback.
   for (const version of [0, 1, 70, 140])
     expect(await store.rollback(id, version, 140)).toEqual(await openStore(folder).rollback(id, version, 140));
 }); // prettier-ignore

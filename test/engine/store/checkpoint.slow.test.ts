@@ -122,7 +122,7 @@ test(`a damaged checkpoint is ignored with a warning, and verification names it 
   // Damage of statistics and indexes, which nothing reads and which make up about half of the file, goes unnoticed; the limit is seven
   // standard deviations below the expected number of noticed damages.
   expect(noticedCount).toBeGreaterThan(40);
-  // The checkpoint is replaced by one of another version, then by one of another dataset.
+  // The checkpoint is replaced by one of another version, then by its own first 100 bytes.
   await writeFile(path, await readFile(folder.checkpoint(id, 4)));
   expect(comparableState(await replayLog(folder, id))).toEqual(wholeState);
   const name = basename(path);

@@ -19,8 +19,8 @@ const segmentOf = (rows: number, bytes = rows * 10): Segment => ({
 });
 
 /**
- * Makes commits of the given sizes, each followed by the merges that are due; returns the remaining segments, and how often records were
- * rewritten.
+ * Makes commits of the given sizes, each followed by the merges that are due; returns the remaining segments, the number of records that
+ * merges have written, and the largest number of segments after a commit.
  */
 function compactAfterCommits(
   sizes: readonly number[],

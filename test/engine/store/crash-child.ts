@@ -6,8 +6,8 @@ import type { Columns } from '../../../engine/core/types.js';
 import { batchOf } from './random.js';
 
 /*
- * A process for crash tests: until it is killed, it makes commits to one dataset, each of two segments with five rows each, and prints a
- * line for each commit that the store reports as durable.
+ * A process for crash tests: it makes a number of commits to one dataset, unless it is killed before, each of two segments with five rows
+ * each, and prints the version of each commit that the store reports as durable.
  */
 const [root, id, commits] = process.argv.slice(2);
 const folder = await openDataFolder(root!);

@@ -7,7 +7,7 @@ import {
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-/** Returns sets of rows that need every form of bitmap: lists, bitmaps, runs, and several containers of different forms. */
+/** Returns ascending rows of up to four containers, each of which may need another form of bitmap: a list, a bitmap or runs. */
 function randomRows(next: () => number): Int32Array {
   const rows: number[] = [];
   for (let key = 0; key < 4; key++) {

@@ -110,7 +110,7 @@ test(`a change of a version that was taken back is outdated, also when another v
   const store = openStore(folder);
   expect(await store.rebase(id, lostSnapshot, updateOfLost)).toBeUndefined();
   expect(await store.rebase(id, keptSnapshot, [])).toEqual([]);
-  // A vacuum or a merge that follows changes nothing about that.
+  // A later commit, such as that of a merge, changes nothing about that.
   await store.commit(id, { columns, add: [], remove: [], info: {} }, '');
   expect(await store.rebase(id, lostSnapshot, updateOfLost)).toBeUndefined();
   expect(await store.rebase(id, keptSnapshot, [])).toEqual([]);

@@ -3,11 +3,11 @@ import { dictionaryTest } from '../../../../engine/query/memory/match/dictionary
 import { firstRows } from '../../../../engine/query/memory/match/selection-bytes.js';
 import { isSparse } from '../../../../engine/query/memory/match/selection-vector.js';
 import { isUnsupported } from '../../../../engine/query/unsupported.js';
-import { TestDictionary } from './made-dictionary.js';
+import { TestDictionary } from './test-dictionary.js';
 
 const dictionary = new TestDictionary(Array.from({ length: 70_000 }, (_, i) => `value ${i}`));
 
-/** Returns the rows that `dictionaryTest` selects, whose condition these entries of the dictionary satisfy. */
+/** Returns the rows that a `dictionaryTest` selects whose condition holds for the given entries of the dictionary and no others. */
 function rowsWithEntries(
   indices: Uint8Array | Uint16Array | Uint32Array,
   entries: readonly number[],

@@ -5,7 +5,7 @@ import { keyBoundFinder } from '../../../../engine/query/memory/key-bounds.js';
 
 type Stats = StoredRows['stats'][string];
 
-/** Returns the bounds, descending and ascending, of a field in a segment of ten rows that stores it in a column with some statistics. */
+/** Returns the bounds, descending and ascending, of a field in a segment of ten rows; with `absent`, the segment does not store it. */
 function boundsOf(
   fieldType: Column['type'],
   storedType: Column['type'] | 'absent',

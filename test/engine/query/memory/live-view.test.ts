@@ -49,7 +49,7 @@ describe('columns without deleted rows', () => {
   beforeEach(() => void (memory = openMemoryExecutor({ threads: 0, cacheMb: 16 })));
   afterEach(() => memory.close());
 
-  /** Returns a new version in which these rows of each segment are deleted. */
+  /** Returns a new version in which the rows for which the function of their segment returns true are deleted. */
   function versionWithout(
     ...isDeleted: readonly ((row: number) => boolean)[]
   ): Snapshot & { readonly live: readonly number[] } {

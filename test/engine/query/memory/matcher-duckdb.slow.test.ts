@@ -20,8 +20,8 @@ import {
 } from '../dataset.js';
 import { dateRangeMicros } from '../naive-values.js';
 import { Random } from '../random.js';
-import { randomSegmentView } from './made-view.js';
-import { needsTextIndex, selectionByPredicate } from './selected.js';
+import { randomSegmentView } from './random-segment-view.js';
+import { needsTextIndex, selectionByPredicate } from './compile-matcher.js';
 import { freshSeed } from '../../../seed.js';
 
 /*

@@ -19,8 +19,8 @@ import {
 } from '../../../../engine/query/predicate/predicate.js';
 import type { StoredType } from '../../../../engine/core/types.js';
 import { Random } from '../random.js';
-import { TestDictionary, utf8StringsOf } from './made-dictionary.js';
-import { compileMatcher, selectionByPredicate } from './selected.js';
+import { TestDictionary, utf8StringsOf } from './test-dictionary.js';
+import { compileMatcher, selectionByPredicate } from './compile-matcher.js';
 import { freshSeed } from '../../../seed.js';
 
 /*

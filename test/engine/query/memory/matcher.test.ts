@@ -12,9 +12,9 @@ import { randomFilters } from '../random-filter.js';
 import { randomDataset } from '../random-records.js';
 import { byTier } from '../../../tier.js';
 import { Random } from '../random.js';
-import { utf8StringsOf, type TestDictionary } from './made-dictionary.js';
-import { randomSegmentView } from './made-view.js';
-import { compileMatcher, needsTextIndex, selectionByPredicate } from './selected.js';
+import { utf8StringsOf, type TestDictionary } from './test-dictionary.js';
+import { randomSegmentView } from './random-segment-view.js';
+import { compileMatcher, needsTextIndex, selectionByPredicate } from './compile-matcher.js';
 import { freshSeed } from '../../../seed.js';
 
 /*

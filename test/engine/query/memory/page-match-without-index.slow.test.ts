@@ -81,7 +81,10 @@ test.each(missingIndexCases)(`segments %s give the answers of a loop over the re
   }
 }); // prettier-ignore
 
-/** Returns random pairs of conditions, of which the first searches strings for bytes, with the number of rows that satisfy both. */
+/**
+ * Returns random filters of two conditions, of which the first searches strings for bytes and the second may be negated or an alternative,
+ * with the number of rows that satisfy the filters.
+ */
 function randomCases(
   random: Random,
   rows: readonly TestRow[],

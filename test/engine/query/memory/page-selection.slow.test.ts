@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { GrowingDictionary } from '../../../../engine/query/memory/growing-dictionary.js';
-import { compileMatcher } from './selected.js';
+import { compileMatcher } from './compile-matcher.js';
 import { loadColumn } from '../../../../engine/query/memory/load-column.js';
 import { dictionaryOf, loadPage } from '../../../../engine/query/memory/page-column.js';
 import {
@@ -46,7 +46,7 @@ const rowCount = 60_000;
 /** A long text that makes records so wide that segments have many pages. */
 const longFillerText = 'x'.repeat(300);
 
-/** The columns of records sorted by position, as in a VCF. In some pages every column has nulls, in others it has none. */
+/** The columns of records sorted by position, as in a VCF. In some pages, five of the columns have no values. */
 const columns = [
   column('variant', 'string'),
   column('place', 'object', [column('chromosome', 'string'), column('start', 'long')]),
@@ -275,7 +275,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(spanCount).toBeGreaterThan(50);
   });
 
-  /** Returns the number of Bloom filters that were read for a query, and the number of row groups that remain to be read. */
+  /** Returns the numbers of the Bloom filters read for a query, of the row groups that remain to be read, and of the matching records. */
   const lookUp = async (filters: unknown) => {
     const parsedQuery = parseQuery({ filters, limit: 10_000 }, dataset.fields);
     const pagePredicate = preparePagePredicate(parsedQuery.predicate, columns)!;

@@ -12,7 +12,7 @@ import { column, openEngineFixture, type EngineFixture, type TestDataset } from 
 const cacheMb = (2 * 32) / 31;
 const rowsPerSegment = 10_000;
 const segmentCount = 3;
-/** The distinct strings of a field; those of one field and their index take half a megabyte. */
+/** The number of distinct strings of a field; together with the indices of the rows, they take half a megabyte. */
 const distinctCount = 2_000;
 const largeFields = ['a', 'b', 'c', 'd', 'e', 'f'];
 

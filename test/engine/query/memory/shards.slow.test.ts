@@ -148,9 +148,9 @@ describe('shards in threads', () => {
 test('a text that only later segments have is not found among the narrower numbers of earlier ones', async () => {
   const engineFixture = await openEngineFixture(0);
   try {
-    // The names begin differently: texts with the same beginning would get no dictionary and so no codes.
+    // The names begin differently: texts with the same beginning would get no dictionary and so no dictionary indices.
     const geneName = (gene: number): string => `${((gene * 7919) % 9973).toString(36)}X`;
-    // Each segment has 60 distinct texts: their codes take one byte in the first segments, and two in the later ones.
+    // Each segment has 60 distinct texts: their dictionary indices take one byte in the first segments, and two in the later ones.
     const segments = Array.from({ length: 12 }, (_, segment) =>
       Array.from({ length: 600 }, (__, row) => ({ gene: geneName(60 * segment + (row % 60)) })),
     );

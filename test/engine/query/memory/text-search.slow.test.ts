@@ -8,7 +8,7 @@ import { column, openEngineFixture, type EngineFixture, type TestDataset } from 
 
 const textField = { name: 't', path: ['t'], type: 'text' } as const;
 const searchWords = ['breast', 'cancer', 'ovarian'];
-/** More segments than the number of footers that a cache keeps. */
+/** The number of segments, each of which is a file with one record. */
 const segmentCount = 520;
 
 let engineFixture: EngineFixture;

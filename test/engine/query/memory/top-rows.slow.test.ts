@@ -17,7 +17,7 @@ import {
 import type { FieldRef } from '../../../../engine/query/predicate/predicate.js';
 import type { OrderKey } from '../../../../engine/query/request/query-request.js';
 import { Random } from '../random.js';
-import { numberDictionary } from './made-view.js';
+import { numberDictionary } from './random-segment-view.js';
 
 const seed = Number(process.env['STRANDLAKE_SEED'] ?? 20_261_121);
 
@@ -48,8 +48,8 @@ function idColumn(ids: readonly number[]): MemoryColumn {
 }
 
 /**
- * Returns a value before which none of a segment's values sorts: the first of them, or one before it; undefined if there is none that is
- * known.
+ * Returns a value before which none of a segment's values sorts: the first of them, or one before it; null if the segment has no value;
+ * undefined, sometimes at random, if the bound is unknown.
  */
 function randomBound(
   random: Random,
@@ -165,7 +165,7 @@ describe('records in order', () => {
   });
 });
 
-/** Returns rows in order: nulls last, NaN greater than all numbers, ties in stored order. */
+/** Compares rows for a sort: nulls last, NaN greater than all numbers, ties in stored order. */
 function naiveOrder(
   ordering: readonly { readonly descending: boolean }[],
   a: TopRow,

@@ -15,9 +15,9 @@ import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
 import { column, fieldRows, listColumn } from '../dataset.js';
 
 /*
- * plan.txt contains cases `SETTING request ==> plan`. A plan is written as the number of segments and records that may match, followed by
- * its steps, joined by ` | `, each as `step executor columns: reason`. With STRANDLAKE_PLANS=write, the test writes the plans that it finds
- * into the file, to be read before they are committed.
+ * plan.txt contains cases `SETTING request ==> plan`. A plan is written as the number of segments and records that may match, `heavy` if
+ * the query is, and its steps, joined by ` | `, each as `step executor columns cost ms: reason`. With STRANDLAKE_PLANS=write, the test
+ * writes the plans that it finds into the file, to be read before they are committed.
  */
 
 const columns: Columns = [
@@ -44,7 +44,7 @@ const columns: Columns = [
 const fields = fieldRows(columns, []);
 
 /**
- * Returns a snapshot with segments of a million records, sorted by chromosome 1, 2, 3 …; each variant follows from the position. `depth` is
+ * Returns a snapshot with segments of `rows` records, sorted by chromosome 1, 2, 3 …; each variant follows from the position. `depth` is
  * from 0 to 100, `gene` from A to Z.
  */
 function snapshotOf(segments: number, rows = 1_000_000): Snapshot {

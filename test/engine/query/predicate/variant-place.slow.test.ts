@@ -76,7 +76,7 @@ function recordWithCoordinates(place: GenomicCoordinates, variant: string): Test
   return { genomic_coordinates: { ...place }, variant };
 }
 
-/** Tells whether the variant of a record follows from its coordinates, decided by a regular expression. */
+/** Returns whether a record has no variant, or one that begins as its coordinates say. */
 function followsFromCoordinates({ genomic_coordinates: value, variant }: TestRow): boolean {
   if (typeof variant !== 'string') return true;
   const place = value as GenomicCoordinates | null;

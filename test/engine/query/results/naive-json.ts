@@ -50,7 +50,7 @@ export function naiveDate(micros: bigint): string {
   return text.endsWith('T00:00:00') ? text.slice(0, -9) : text;
 }
 
-/** Returns the JSON of a value in the form that the SQL engine returns; undefined if it has none. */
+/** Returns the JSON of a value, which has the form that the SQL engine gives its values; undefined if the value has none. */
 export function naiveJson(column: Column, value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (column.isList) {

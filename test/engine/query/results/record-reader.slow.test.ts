@@ -125,7 +125,7 @@ function newRowCache(areInMemory: boolean): PageCache {
   };
 }
 
-/** Returns the first text that differs; undefined if none does. */
+/** Returns the lengths of two lists if they differ, or else the first row with different texts; undefined if there is none. */
 function firstDifference(found: readonly string[], wanted: readonly string[]): unknown {
   if (found.length !== wanted.length) return [found.length, wanted.length];
   const row = found.findIndex((text, i) => text !== wanted[i]);

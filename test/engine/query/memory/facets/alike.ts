@@ -16,7 +16,7 @@ function withPlainNumbers(answer: string): string {
   );
 }
 
-/** Tells whether two answers are equal as texts, except for the last digits of sums of doubles. */
+/** Returns whether two answers are equal, except for the notation of numbers and for the last digits of `inexactStatistics`. */
 export function areAlikeAnswers(answer: string, sqlText: string): boolean {
   const sqlAnswer = withPlainNumbers(sqlText);
   if (answer === sqlAnswer) return true;

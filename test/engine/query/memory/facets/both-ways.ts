@@ -15,7 +15,7 @@ import type { SelectionBytes } from '../../../../../engine/query/memory/match/co
 import { recordId, type EngineFixture, type TestDataset, type TestRow } from '../../dataset.js';
 import type { GeneratedDataset } from '../../naive-fields.js';
 import type { Random } from '../../random.js';
-import { randomSegmentView, type Dictionaries } from './made-view.js';
+import { randomSegmentView, type Dictionaries } from './random-typed-view.js';
 
 /**
  * A selection of records in three forms: as selection vectors for columns in memory, as a condition for the SQL engine, and as the records
@@ -65,7 +65,10 @@ export async function computeAnswersBySql(
   return answers.facets;
 }
 
-/** Returns the answers to facets from columns in memory, counted by several threads; undefined if columns cannot count the values. */
+/**
+ * Returns the answers to facets from columns in memory, which one to three accumulators count as threads would; undefined if columns cannot
+ * count the values.
+ */
 export function computeAnswersByColumns(
   random: Random,
   { segments }: GeneratedDataset,

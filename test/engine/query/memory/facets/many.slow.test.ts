@@ -81,7 +81,7 @@ test.each(
   expect(unsupportedFacetReason(facets, columns)).toBeUndefined();
   const { selections, predicate } = selectRandomRecords(random, madeDataset);
   const sqlAnswers = await computeAnswersBySql(engineFixture, dataset, predicate, facets);
-  // The query is repeated, because cached strings must not change the answer.
+  // The answer is computed twice, with other random forms of the columns, which must not change it.
   for (let repetition = 0; repetition < 2; repetition++) {
     const memoryAnswers = computeAnswersByColumns(random, madeDataset, selections, facets)!;
     facets.forEach((facet, index) => {

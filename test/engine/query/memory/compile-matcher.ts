@@ -10,7 +10,7 @@ export function compileMatcher(predicate: Predicate): Matcher {
   return compileMatchers([predicate])[0]!;
 }
 
-/** Returns the rows that satisfy a predicate; expects that the memory executor supports it over the given columns. */
+/** Returns a function that selects the rows that satisfy a predicate; it throws if the matcher does not support the columns. */
 export function selectionByPredicate(predicate: Predicate): (view: SegmentView) => SelectionBytes {
   const match = compileMatcher(predicate);
   return (view) => {

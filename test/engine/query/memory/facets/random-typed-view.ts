@@ -9,8 +9,8 @@ import type { TestRow } from '../../dataset.js';
 import { valuesOf } from '../../naive-fields.js';
 import { dateRangeMicros } from '../../naive-values.js';
 import type { Random } from '../../random.js';
-import { TestDictionary, utf8StringsOf } from '../made-dictionary.js';
-import { numberDictionary } from '../made-view.js';
+import { TestDictionary, utf8StringsOf } from '../test-dictionary.js';
+import { numberDictionary } from '../random-segment-view.js';
 
 /** The dictionaries of one thread, by field; the segments of the thread share them. */
 export type Dictionaries = Map<string, TestDictionary>;
@@ -34,7 +34,7 @@ export function randomSegmentView(
         const columnsOnPath = columnsAlongPath(columns, path);
         columnsByPath.set(
           key,
-          columnsOnPath && randomColumnResult(random, columnsOnPath, path, rows, dictionaries),
+          columnsOnPath && randomMemoryColumn(random, columnsOnPath, path, rows, dictionaries),
         );
       }
       return columnsByPath.get(key);
@@ -57,7 +57,7 @@ function columnsAlongPath(
   return columnsOnPath;
 }
 
-function randomColumnResult(
+function randomMemoryColumn(
   random: Random,
   columnsOnPath: readonly Column[],
   path: readonly string[],

@@ -8,7 +8,7 @@ import type { Column, Columns, Value } from '../../../../engine/core/types.js';
 import type { TestRow } from '../dataset.js';
 import { valuesOf } from '../naive-fields.js';
 import { dateRangeMicros } from '../naive-values.js';
-import { TestDictionary, utf8StringsOf } from './made-dictionary.js';
+import { TestDictionary, utf8StringsOf } from './test-dictionary.js';
 import type { Random } from '../random.js';
 
 /** Returns the records of a segment as columns, each column in one of its possible forms in memory. */
