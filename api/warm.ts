@@ -168,7 +168,7 @@ const rehearsalCount = 32;
 
 const wordPattern = /[A-Za-z]{3,}/g;
 
-/** Number of words of each text field for which the server searches at the start. */
+/** Maximum number of words of each text field for which the server searches at the start. */
 const maxWordsPerField = 8;
 
 /** The time after which no further word is searched for at the start. */

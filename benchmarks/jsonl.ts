@@ -72,7 +72,7 @@ const randomList =
   (r, at) =>
     Array.from({ length: 1 + r.below(maxLength, 2) }, () => make(r, at));
 
-/** Annotations of a variant, as annotation services return them. */
+/** The members of the generated records: annotations of a variant, as annotation services return them. */
 const memberGenerators: readonly MemberGenerator[] = [
   ['chromosome', (_, at) => `chr${1 + Math.floor(at / 150_000_000)}`],
   ['position', (_, at) => at],

@@ -31,8 +31,8 @@ export async function runLog(flags: ReadonlySet<string>): Promise<void> {
     const store = openStore(folder);
     const setup = { folder, store, segment: await writeOneSegment(folder) };
     const lines = [
-      await measureCommitTime(setup, 1, 'small commits', 5_000 * share, appendCommit),
-      await measureCommitTime(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
+      await measureReplayTime(setup, 1, 'small commits', 5_000 * share, appendCommit),
+      await measureReplayTime(setup, 2, 'deletes of 25,000 random rows', 200 * share, deleteCommit),
     ];
     const text = `${markdownTable(lines)}\n\n${machineText({}).replace(/, $/, '')}`;
     process.stdout.write(`${text}\n`);
@@ -57,7 +57,7 @@ async function writeOneSegment(folder: DataFolder): Promise<Segment> {
   return segment;
 }
 
-async function measureCommitTime(
+async function measureReplayTime(
   setup: LogSetup,
   datasetId: number,
   what: string,

@@ -16,12 +16,12 @@ const chunkBytes = 8 << 20;
  * counts.
  */
 const phasePatterns: readonly (readonly [name: string, place: RegExp])[] = [
-  ['read and unpack', /\/readers\/source\/|\/engine\/files\.js/],
+  ['read and unpack', /\/readers\/source\/|\/engine\/core\/files\.js/],
   ['parse', /\/readers\//],
   ['columns', /\/engine\/ingest\//],
   ['Parquet', /\/engine\/store\/|parquet|wasm/],
 ];
-const jsEngineCategories = ['collect garbage', 'other'];
+const otherCategories = ['collect garbage', 'other'];
 
 /**
  * Prints, for `--profile`, the share of each phase in the processor time of a pool thread, sampled while one thread reads chunks of each
@@ -31,7 +31,7 @@ export async function profileFormats(
   formats: readonly Format[],
   flags: ReadonlySet<string>,
 ): Promise<void> {
-  const names = [...phasePatterns.map(([name]) => name), ...jsEngineCategories];
+  const names = [...phasePatterns.map(([name]) => name), ...otherCategories];
   const lines = [
     `| Format | MB/s of one thread | ${names.join(' | ')} |`,
     `|---|---|${names.map(() => '---|').join('')}`,
@@ -57,11 +57,11 @@ async function profileOneFormat(format: Format, isQuick: boolean) {
   const session = new Session();
   session.connect();
   try {
-    await profileFormat(format, file, folder, 2); // warm-up, so that the JavaScript engine has compiled the loops
+    await readChunks(format, file, folder, 2); // warm-up, so that the JavaScript engine has compiled the loops
     await session.post('Profiler.enable');
     await session.post('Profiler.setSamplingInterval', { interval: 500 });
     await session.post('Profiler.start');
-    const { seconds, bytes } = await profileFormat(format, file, folder, maxProfiledChunks);
+    const { seconds, bytes } = await readChunks(format, file, folder, maxProfiledChunks);
     const { profile } = await session.post('Profiler.stop');
     return { megabytesPerSecond: bytes / 1e6 / seconds, ...timeByCategory(profile) };
   } finally {
@@ -71,7 +71,7 @@ async function profileOneFormat(format: Format, isQuick: boolean) {
 }
 
 /** Reads the first chunks of a file as a pool thread does. Returns seconds and decoded bytes; splitting the file is not counted. */
-async function profileFormat(format: Format, path: string, folder: string, maxChunks: number) {
+async function readChunks(format: Format, path: string, folder: string, maxChunks: number) {
   const source = await openSource(join(process.cwd(), path), path);
   let [index, bytes, seconds] = [0, 0, 0];
   try {

@@ -21,7 +21,7 @@ const inventedWords = wordMiddles.flatMap((middle) =>
   wordSuffixes.flatMap((suffix) => wordPrefixes.map((prefix) => `${prefix}${middle}${suffix}`)),
 );
 
-/** A word in about a fifth of the records. */
+/** A word in about a sixth of the records. */
 export const commonWord = inventedWords[0]!;
 /** A second word, in about one of 27 records, for searches of two words. */
 export const secondCommonWord = inventedWords[1]!;

@@ -4,7 +4,7 @@ import { benchmarkQueries } from './benchmark-queries.js';
 import type { QueryDataset } from './query-dataset.js';
 import { type BenchServer, residentMb, startServer } from './server.js';
 
-/** The requests sent during one period of load. */
+/** The results of the requests sent during one period of load. */
 interface LoadResult {
   /** Duration of each request without an error, in milliseconds, ascending. */
   readonly times: readonly number[];

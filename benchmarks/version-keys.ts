@@ -16,7 +16,7 @@ const onVariant = 'ON k.variant = g.variant';
 
 /**
  * Measures upserts and deletes of random records by `id_fields`, and upserts of a hundred records; Strandlake rolls each change back.
- * DuckDB changes a table with a unique index on the field, which is dropped at the end.
+ * DuckDB changes a table of its own with a unique index on the field; the table is dropped at the end.
  */
 export async function measureKeyedChanges(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { duckdb, fewRecords } = setup;

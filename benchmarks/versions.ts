@@ -31,7 +31,7 @@ import { measureKeyedChanges, writeKeyFile } from './version-keys.js';
 import { measureQueries, sortedRollbackLine } from './version-queries.js';
 
 const seed = 12;
-/** The defaults of `--api-memory-mb` and `--worker-memory-mb`, with which the server runs. */
+/** The sum of the defaults of `--api-memory-mb` and `--worker-memory-mb`, with which the server runs. */
 const memorySettingsMb = 1_024 + 1_024;
 
 /**
@@ -135,7 +135,10 @@ async function measureDeletes(setup: VersionsSetup): Promise<readonly ResultLine
   ];
 }
 
-/** Measures upserts of random records, with all fields and with single fields, and their rollbacks; DuckDB restores the earlier records. */
+/**
+ * Measures upserts of random records with all fields and their rollbacks, for which DuckDB restores the earlier records, and upserts of one
+ * field.
+ */
 async function measureUpserts(setup: VersionsSetup): Promise<readonly ResultLine[]> {
   const { server, datasetId, duckdb, records, fewRecords } = setup;
   const secondsByStep: Record<'whole' | 'theirWhole' | 'field' | 'theirField' | 'rollbacks' | 'theirRollbacks', number[]> = { whole: [], theirWhole: [], field: [], theirField: [], rollbacks: [], theirRollbacks: [] }; // prettier-ignore

@@ -2,17 +2,17 @@ import { AppError } from '../engine/core/errors.js';
 import { parseJson } from '../engine/core/json.js';
 
 /** The JSON object of a response, of a resource in it, or of a request. */
-export type Answer = Readonly<Record<string, unknown>>;
+export type JsonBody = Readonly<Record<string, unknown>>;
 
 /** HTTP client of the server's public interface. Commands use the network only through it, and through `isServer`. */
 export interface Client {
   /** The base address of the server, perhaps with a path prefix. */
   readonly origin: string;
-  get(path: string): Promise<Answer>;
-  post(path: string, body: Answer): Promise<Answer>;
-  put(path: string, body: Answer): Promise<Answer>;
-  patch(path: string, body: Answer): Promise<Answer>;
-  delete(path: string): Promise<Answer>;
+  get(path: string): Promise<JsonBody>;
+  post(path: string, body: JsonBody): Promise<JsonBody>;
+  put(path: string, body: JsonBody): Promise<JsonBody>;
+  patch(path: string, body: JsonBody): Promise<JsonBody>;
+  delete(path: string): Promise<JsonBody>;
   /** Uploads the bytes of a file to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
   /** Yields the bytes behind a signed URL. */
@@ -34,7 +34,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     return fetch(url, { ...request, signal }).catch(failConnection);
   }
 
-  async function send(method: string, path: string, body?: Answer): Promise<Answer> {
+  async function send(method: string, path: string, body?: JsonBody): Promise<JsonBody> {
     const response = await reachServer(origin + path, {
       method,
       headers: {
@@ -46,7 +46,7 @@ export function openClient(origin: string, token: string, signal: AbortSignal): 
     });
     const text = await response.text().catch(failConnection);
     if (!response.ok) throw responseError(method, path, response.status, text);
-    return parseJson(text) as unknown as Answer;
+    return parseJson(text) as unknown as JsonBody;
   }
   return {
     origin,

@@ -48,7 +48,7 @@ export async function requireDataFolder(
   );
 }
 
-/** The file with the local address of the server. It remains when the server dies, so it counts only while the catalogue is locked. */
+/** The file with the local address of the server. It remains when the server ends, so it counts only while the catalogue is locked. */
 const serverFileName = 'server.json';
 
 /** Records the address of the server that uses a data folder. */
@@ -58,8 +58,8 @@ export async function saveServerOrigin(folder: string, origin: string): Promise<
 }
 
 /**
- * Returns the address of the server that uses a data folder; undefined if no server does. Throws `conflict` if the server does not answer
- * at the recorded address, or if none is recorded.
+ * Returns the address of the server that uses a data folder; undefined if no process holds the instance lock of its catalogue. Throws
+ * `conflict` if the lock is held, but no server answers at the recorded address, or no address is recorded.
  */
 export async function readRunningServerOrigin(folder: string): Promise<string | undefined> {
   const data = await openDataFolder(folder);

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../engine/core/errors.js';
 import { openLocalFile, type FileReader } from '../engine/core/files.js';
-import type { Answer, Client } from './client.js';
+import type { JsonBody, Client } from './client.js';
 import { fetchListItems } from './remote.js';
 import { groupDigits, progressLine, type Terminal } from './terminal.js';
 
@@ -73,7 +73,7 @@ export async function importFile(
         commit_mode: 'append',
       }));
     const wasImportedBefore = job['status'] === 'completed';
-    const recordCount = await followTask(client, job, basename(path), terminal);
+    const recordCount = await followImport(client, job, basename(path), terminal);
     return { datasetId: dataset.id, fullPath: dataset.fullPath, recordCount, wasImportedBefore };
   } finally {
     await file.close();
@@ -150,7 +150,7 @@ interface DatasetAndJob {
   readonly id: number;
   readonly fullPath: string;
   /** An existing import of the uploaded object into the dataset that has neither failed nor been canceled; undefined if there is none. */
-  readonly job: Answer | undefined;
+  readonly job: JsonBody | undefined;
 }
 
 /**
@@ -193,9 +193,9 @@ async function findOrCreateDataset(
 }
 
 /** Polls an import until it ends, showing its progress; returns the number of records read. Throws if it fails or is canceled. */
-async function followTask(
+async function followImport(
   client: Client,
-  job: Answer,
+  job: JsonBody,
   title: string,
   terminal: Terminal,
 ): Promise<number> {
@@ -238,13 +238,13 @@ async function findObjectAt(
   client: Client,
   { vaultId, folder, filename }: UploadTarget,
   type: string,
-): Promise<Answer | undefined> {
+): Promise<JsonBody | undefined> {
   const path = `${folder.path === '/' ? '' : folder.path}/${filename}`;
   const query = new URLSearchParams({ vault_id: String(vaultId), path, object_type: type });
   return (await fetchListItems(client, `/v2/objects?${query.toString()}`, 1))[0];
 }
 
-function resourceId(resource: Answer): number {
+function resourceId(resource: JsonBody): number {
   return Number(resource['id']);
 }
 

@@ -6,7 +6,8 @@ import { commands } from './commands/index.js';
 import type { Terminal } from './terminal.js';
 
 /**
- * Runs one command line; returns the exit code: that of the command, 1 for an `AppError`, which is reported, or 2 for a wrong command line.
+ * Runs one command line; returns the exit code: that of the command, 0 for help, 1 for an
+ * `AppError`, which is reported, or 2 for a wrong command line. Throws any other error.
  */
 export async function main(
   argv: readonly string[],
@@ -59,7 +60,7 @@ function findCommand(
   return undefined;
 }
 
-/** Returns the message for an unknown command, with a suggestion or the commands of its group. */
+/** Returns the message for an unknown command, with a suggestion, the commands of its group or a reference to `--help`. */
 function unknownCommandText(argv: readonly string[]): string {
   const words = argv.slice(0, 2).filter((word) => !word.startsWith('-'));
   const commandNames = commands.map(({ name }) => name);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { replaceFile } from '../engine/core/atomic-files.js';
 import { AppError } from '../engine/core/errors.js';
 import { readFileStats, ensureLocalFolder, readFile } from '../engine/core/files.js';
-import { type Answer, type Client, openClient } from './client.js';
+import { type JsonBody, type Client, openClient } from './client.js';
 import { type CommandContext, UsageError } from './command.js';
 import type { Terminal } from './terminal.js';
 
@@ -35,12 +35,13 @@ interface ServerFlags {
 }
 
 /**
- * Returns a client of the server that the flags, the environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login name, in this order.
+ * Returns a client of the server that is given by the flags, the environment (STRANDLAKE_URL, STRANDLAKE_TOKEN) or the last login, in this
+ * order.
  * Throws `not-found` if no server or no token for it is known.
  */
 export async function connectClient(flags: ServerFlags, env: Environment): Promise<Client> {
   const savedLogin = await readSavedLogin(env);
-  const origin = originOf(flags.url ?? env[urlVariable] ?? savedLogin?.origin);
+  const origin = baseUrlOf(flags.url ?? env[urlVariable] ?? savedLogin?.origin);
   if (origin === undefined) {
     throw new AppError('not-found', 'no server is known; log in first: strandlake login <url>');
   }
@@ -75,7 +76,7 @@ export async function connectUnlessFolder(
 }
 
 /** Returns the base address of a server, with `http://` by default and perhaps with a path prefix; undefined for no text. */
-export function originOf(text: string | undefined): string | undefined {
+export function baseUrlOf(text: string | undefined): string | undefined {
   if (text === undefined || text === '') return undefined;
   const url = URL.parse(/^https?:\/\//i.test(text) ? text : `http://${text}`);
   if (url !== null) return url.origin + url.pathname.replace(/\/+$/, '');
@@ -100,10 +101,13 @@ interface VaultLocation {
   /** `/runs/a`, without a slash at the end; the root is `/`. */
   readonly path: string;
   /** The object at the location; undefined for the root, or if there is no object. */
-  readonly object: Answer | undefined;
+  readonly object: JsonBody | undefined;
 }
 
-/** Returns whether a text names a location on the server: `vault:/path`, `domain:vault:/path` or `~/path`. */
+/**
+ * Returns whether a text names a location on the server: `vault:/path`, `domain:vault:/path` or `~/path`. On Windows, a path with a drive
+ * letter, such as `C:/path`, is local.
+ */
 export function isRemote(text: string): boolean {
   if (process.platform === 'win32' && /^[A-Za-z]:[\\/]/.test(text)) return false;
   return /^[^/]*:|^~(\/|$)/.test(text);
@@ -149,7 +153,7 @@ export function isFolderLocation({ path, object }: VaultLocation, text: string):
 }
 
 /** Returns the dataset at a full path, or with an id. Throws `not-found` if there is none. */
-export async function resolveDataset(client: Client, text: string): Promise<Answer> {
+export async function resolveDataset(client: Client, text: string): Promise<JsonBody> {
   if (/^\d+$/.test(text)) return client.get(`/v2/datasets/${text}`);
   const { object } = await resolveLocation(client, text);
   if (object?.['object_type'] === 'dataset') return object;
@@ -172,7 +176,7 @@ export async function resolveFolder(
       vaultId,
       `/${folderNames.slice(0, i + 1).join('/')}`,
     );
-    const folder: Answer =
+    const folder: JsonBody =
       knownFolder.object ??
       (await client.post('/v2/objects', {
         vault_id: vaultId,
@@ -192,13 +196,13 @@ export async function fetchListItems(
   client: Client,
   path: string,
   maxRows = Infinity,
-): Promise<readonly Answer[]> {
-  const rows: Answer[] = [];
+): Promise<readonly JsonBody[]> {
+  const rows: JsonBody[] = [];
   const separator = path.includes('?') ? '&' : '?';
   while (rows.length < maxRows) {
     const limit = Math.min(pageSize, maxRows - rows.length);
     const page = await client.get(`${path}${separator}limit=${limit}&offset=${rows.length}`);
-    const data = (page['data'] ?? []) as readonly Answer[];
+    const data = (page['data'] ?? []) as readonly JsonBody[];
     rows.push(...data);
     if (data.length < limit) break;
   }

@@ -88,8 +88,8 @@ export function openTerminal(
 }
 
 /**
- * Replaces control characters other than line feeds, and bidirectional ones, which file names and server messages may contain and a
- * terminal would obey.
+ * Replaces control characters other than line feeds, and bidirectional embeddings, overrides and isolates. File names and server messages
+ * may contain them, and a terminal would obey them.
  */
 function printableText(text: string): string {
   return text.replaceAll(/(?!\n)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');

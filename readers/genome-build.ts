@@ -70,8 +70,8 @@ interface JudgedBuild<B = GenomeBuild | undefined> {
 }
 
 /**
- * Choice: the genome build of a file is the one that the request names; else the one that agrees with most of the chromosome lengths in the
- * file; else the one that the file names. There is a warning if chromosome lengths contradict the build.
+ * Choice: the genome build of a file is the one that the request names; else the one with which the largest number of chromosome lengths
+ * in the file agrees; else the one that the file names; else `fallback`. There is a warning if chromosome lengths contradict the build.
  */
 export function judgeBuild(
   evidence: BuildEvidence & { readonly fallback: GenomeBuild },

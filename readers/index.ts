@@ -13,8 +13,8 @@ import { vcfReader } from './vcf/vcf.js';
 import { xmlReader } from './xml/xml.js';
 
 /**
- * All readers. The first one that has an extension reads its files. If several readers recognize a content, the one for the extension
- * precedes the others, and then the order counts.
+ * All readers. Files with an extension are read by the first reader that has it, unless their content is certainly of another format. If
+ * several readers recognize a content, the one for the extension precedes the others, and then the order counts.
  */
 export const readers: readonly Reader[] = [
   eraseReaderTypes(vcfReader),

@@ -62,7 +62,7 @@ export interface TableReading {
 export interface Header<H> {
   /** The header, in the form that `Reader.read` needs. */
   readonly header: H;
-  /** Number of decompressed bytes before the text that is passed to `Reader.read`. */
+  /** Number of decompressed bytes before the text that is passed to `Reader.read`, not counting a byte order mark. */
   readonly bodyOffset: number;
   /** Number of lines before that text. */
   readonly bodyLine: number;
@@ -118,7 +118,7 @@ export interface Report {
   damaged(): void;
   /** Whether validation is off (`validation_params.disable`): values that do not fit become null without a report. */
   readonly isDisabled: boolean;
-  /** Whether validation is strict: every warning is an error. */
+  /** Whether `warn` reports errors: validation is strict and not off, and the chunk is not read again. */
   readonly isStrict: boolean;
   /** Whether reading can stop, because an error was reported and `raise_on_errors` is set. Readers check it between records or runs. */
   readonly isStopped: boolean;

@@ -31,7 +31,7 @@ interface VariantSource {
  * Fills `variant` with `<BUILD>-<chromosome>-<start>-<stop>-<allele>`, for readers that create columns while they read.
  *
  * Choice: outside VCF, a variant has the positions and the allele that its file gives: an insertion is not moved to the base before it, and
- * the allele of a deletion is `-`. Alleles on the reverse strand are complemented.
+ * the allele of a deletion is `-`. Alleles on the reverse strand are reverse-complemented.
  */
 export class VariantBuilder {
   readonly column: ValueColumn;

@@ -59,7 +59,7 @@ export class Authenticator {
     throwIfOverLimit(this.#failures.acquire(request.clientAddress));
   }
 
-  /** Applies the rate limit for the client's address to a request without credentials. */
+  /** Applies the rate limit for the client's address to a request that is not authenticated. */
   limitAnonymousRequest(request: ApiRequest): void {
     throwIfOverLimit(this.#requests.acquire(request.clientAddress));
   }

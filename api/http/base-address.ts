@@ -19,9 +19,9 @@ export interface AddressOptions {
 
 /**
  * Returns a function that finds the address of a request: the configured public URL, else the address that a trusted proxy reports, else
- * the `Host` header. A forged `Host` header misleads only the client that sent it.
+ * the `Host` header, else the local address of the connection. A forged `Host` header misleads only the client that sent it.
  * Choice: with a public URL, each account has an address of its own, with its subdomain before the public host name. If the requested host
- * is such an address, whatever its subdomain, links in the answer use it as well. It gives no access to anything.
+ * is such an address, whatever its subdomain, links in the answer use it as well. Such an address gives no access to anything.
  */
 export function createAddressReader(
   options: AddressOptions,

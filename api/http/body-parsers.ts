@@ -38,10 +38,10 @@ export function installBodyParsers(
 const credentialPathPattern =
   /^\/(?:v1\/auth\/token|v1\/oauth2\/\w+|v1\/invitations\/accept|authorize)(?:$|[/?])/;
 
-/** The paths that anyone may request, with a token or without. */
+/** The paths below which anyone may send a body, with a token or without. */
 const anonymousPathPattern = /^\/beacon\/v2\//;
 
-/** Whether a request to this address needs no token. */
+/** Whether a request to this address may have a token but needs none. */
 export function isAnonymousAllowed(url: string): boolean {
   return anonymousPathPattern.test(url);
 }

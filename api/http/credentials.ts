@@ -1,8 +1,8 @@
 import { AppError } from '../../engine/core/errors.js';
 
 /**
- * The reasons for refusing a request with 401. All messages begin with the words that clients look for (contract 2.1). They do not tell
- * whether a token is unknown, revoked or expired, so that an answer reveals nothing about tokens.
+ * The ends of the messages that refuse the credentials of a request with 401, by reason. Each message begins with the words that clients
+ * look for (contract 2.1). None tells whether a token is unknown, revoked or expired, so that an answer reveals nothing about tokens.
  */
 const refusalMessages = {
   missing: 'provided.',

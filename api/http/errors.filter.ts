@@ -107,7 +107,7 @@ export class ErrorsFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<ApiRequest>();
     const reply = host.switchToHttp().getResponse<ApiReply>();
-    const answer = this.unknownMethodAnswer(error, request, reply) ?? errorAnswerOf(error);
+    const answer = this.missingRouteAnswer(error, request, reply) ?? errorAnswerOf(error);
     if (answer.isBug) this.log(errorLogLine(error, request));
     if (reply.sent || reply.raw.headersSent) {
       // part of an answer has been sent: abort the connection, so that the client does not take the answer for complete
@@ -127,7 +127,7 @@ export class ErrorsFilter implements ExceptionFilter {
   }
 
   /** Returns the answer 404, 405 or 501 to a request for which there is no route; undefined for other errors. */
-  private unknownMethodAnswer(
+  private missingRouteAnswer(
     error: unknown,
     request: ApiRequest,
     reply: ApiReply,

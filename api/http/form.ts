@@ -3,9 +3,9 @@ import { AppError } from '../../engine/core/errors.js';
 
 /**
  * Reads a JSON body key by key and collects every mistake, so that one answer reports all of them (contract 2.2). It is lenient, as the
- * contract requires: null counts as absent, unknown keys are ignored, numbers and booleans may be strings, and a single value may stand for
- * a list. Unless its comment says otherwise, a method that reads a key returns undefined if the key is absent, and also, after it has noted
- * the mistake, if the value does not have the wanted form.
+ * contract requires: null counts as absent, and so does an empty text in place of a whole number, unknown keys are ignored, numbers and
+ * booleans may be strings, and a single value may stand for a list. Unless its comment says otherwise, a method that reads a key returns
+ * undefined if the key is absent, and also, after it has noted the mistake, if the value does not have the wanted form.
  */
 export class Form {
   readonly #values: Readonly<Record<string, unknown>>;

@@ -10,8 +10,8 @@ output{display:block;margin-top:1rem;white-space:pre-wrap;overflow-wrap:anywhere
 `;
 
 /**
- * The invitation code stands after the # of the address, so that no browser or proxy sends or logs it; the script removes it from the
- * address at once. The script requests relative addresses, because the page may be below a path prefix.
+ * The invitation code stands after the # of the address, which no browser sends, so that no proxy or server logs it; the script removes it
+ * from the address at once. The script requests relative addresses, because the page may be below a path prefix.
  */
 const script = `
 const code=location.hash.slice(1);

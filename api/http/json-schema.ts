@@ -17,8 +17,8 @@ export interface NamedSchema {
 export interface ValueType<T = unknown> {
   readonly schema: Schema;
   /**
-   * Reads the value of a key; returns undefined if it is absent or a mistake, which is noted in the form. Without `read`, the key is not
-   * read by the declaration of a body.
+   * Reads the value of a key and notes mistakes in the form. Returns undefined, or for `filledText` the empty string, if it is absent or a
+   * mistake. Without `read`, the key is not read by the declaration of a body.
    */
   readonly read?: (form: Form, key: string) => T | undefined;
   /** Turns the stored value into its JSON; the identity when absent. */
@@ -153,7 +153,7 @@ export function openObjectType(properties: Properties): ValueType<never> {
 export interface Property {
   readonly type: ValueType;
   readonly description?: string;
-  /** An example of the value; the field is left out of examples without one. */
+  /** An example of the value; the example of the whole object leaves out a field that has none. */
   readonly example?: unknown;
   /** Whether the field is required in a request body. */
   readonly required?: boolean;
@@ -176,7 +176,7 @@ type PropertyOf<K, P> = [TypeOf<P>] extends [never]
   : P extends { readonly property: infer Name extends string }
     ? Name
     : CamelCase<K>;
-/** What is read of the keys of a body, in camel case; keys whose declaration satisfies `Sure` always have a value. */
+/** What is read of the keys of a body, by property; keys whose declaration satisfies `Sure` always have a value. */
 type ValuesOf<P extends Properties, Sure> = {
   readonly [
     K in keyof P as P[K] extends Sure ? PropertyOf<K, P[K]> : never

@@ -106,7 +106,7 @@ interface CrudDescription {
   };
   /** The query parameters of the list, except those of paging. */
   readonly query: QueryDeclaration;
-  /** Summaries that replace the general ones of the usual operations. */
+  /** Summaries that replace the general ones of the usual operations; PUT has that of `patch`, and `put` has no effect. */
   readonly summaries?: Partial<Readonly<Record<CrudAction, string>>>;
 }
 

@@ -2,7 +2,7 @@ import type { ApiReply, ApiRequest } from './api-request.js';
 
 /**
  * Returns the value of a preference in the header `Prefer` of a request, such as `strict` in `handling=strict` (RFC 7240, section 2);
- * undefined if it has none.
+ * undefined if the request does not have it, or if it has no value.
  */
 export function preferenceOf({ headers }: ApiRequest, name: string): string | undefined {
   const parts = [headers['prefer'] ?? []].flat().join(',').split(/[,;]/);

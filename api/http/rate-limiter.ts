@@ -3,11 +3,11 @@ import { AppError } from '../../engine/core/errors.js';
 /** Allowed, or the seconds to wait, a whole number because `Retry-After` must be one (contract 2.3). */
 type RateLimitResult = { readonly ok: true } | { readonly ok: false; readonly retryAfter: number };
 
-/** Counts events by key in consecutive windows of a minute. */
+/** Counts events by key in windows of a minute. A window begins with the first call after the end of the one before. */
 export interface RateLimiter {
   /** Counts one event and returns whether it is within the limit. */
   acquire(key: string): RateLimitResult;
-  /** Returns whether one more event would be allowed, without counting it. */
+  /** Returns whether one more event would be allowed, without counting it; the counter that surplus keys share is not looked at. */
   peek(key: string): RateLimitResult;
 }
 

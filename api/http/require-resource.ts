@@ -15,8 +15,8 @@ import { readId, type Form } from './form.js';
 import type { Caller } from './api-request.js';
 
 /**
- * Returns the row of an id from a path or a body. Throws 404 if the caller may not read the resource, 403 if the caller lacks the
- * permission `level`.
+ * Returns the row of an id from a path or a body. Throws 404 if there is no such resource or the caller may not read it, and 403 if the
+ * caller may read it but lacks the permission `level` or a token that allows the change.
  */
 export function requireResource<K extends ResourceKind>(
   tables: Tables,
@@ -45,7 +45,7 @@ export async function requireResourceOfUser<K extends ResourceKind>(
  * Returns the dataset whose id a key of a request has; undefined, with a mistake in the form, if there is none. The message for a missing
  * dataset is the same as for one that the caller cannot see (contract 10.2). Throws 403 if the caller lacks the permission `level`.
  */
-export async function requireDatasetByName(
+export async function requireDatasetOfKey(
   tables: Tables,
   caller: Caller,
   form: Form,

@@ -31,7 +31,7 @@ const fixedVcfFields: readonly (readonly [string, string, string])[] = [
   ['filter', '%FILTER', `string_split(filter, ';')`],
 ];
 
-/** The columns for the fixed fields that every VCF line has. */
+/** The columns for the fixed fields of a VCF line, without INFO. */
 export const fixedColumns: readonly PeerColumn[] = fixedVcfFields.map(
   ([name, format, expression]) => ({
     name,

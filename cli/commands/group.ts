@@ -1,5 +1,5 @@
 import { AppError } from '../../engine/core/errors.js';
-import type { Answer, Client } from '../client.js';
+import type { JsonBody, Client } from '../client.js';
 import type { Command, CommandContext } from '../command.js';
 import { connectClient, fetchListItems, serverOptions, showRow } from '../remote.js';
 import { readOptions } from './options.js';
@@ -102,7 +102,7 @@ export const groupRemove: Command = {
 };
 
 /** Returns the group of the account with this name, in any letter case. Throws `not-found` if there is none. */
-export async function requireGroupByName(client: Client, name: string): Promise<Answer> {
+export async function requireGroupByName(client: Client, name: string): Promise<JsonBody> {
   const query = new URLSearchParams({ name }).toString();
   const [group] = name === '' ? [] : await fetchListItems(client, `/v1/groups?${query}`);
   if (group !== undefined) return group;

@@ -1,6 +1,6 @@
 import { type Client, openClient } from '../client.js';
 import { type Command, UsageError } from '../command.js';
-import { originOf, saveLogin } from '../remote.js';
+import { baseUrlOf, saveLogin } from '../remote.js';
 import { readOptions } from './options.js';
 
 /**
@@ -15,7 +15,7 @@ export const login: Command = {
   async run({ args, env, terminal }) {
     const options = { token: { type: 'string' }, email: { type: 'string' } } as const;
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
-    const origin = originOf(positionals[0]);
+    const origin = baseUrlOf(positionals[0]);
     if (origin === undefined) throw new UsageError('the address of the server is missing');
     const { signal } = new AbortController();
     const { email } = values;

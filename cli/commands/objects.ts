@@ -17,7 +17,7 @@ import {
 } from '../remote.js';
 import { readOptions } from './options.js';
 
-/** `strandlake ls`: lists vaults, the contents of a folder, or a single file or dataset. */
+/** `strandlake ls`: lists vaults, the contents of a vault or folder, or a single file, dataset or shortcut. */
 export const ls: Command = {
   name: 'ls',
   usage: 'ls [<vault:/path>] [--url <url>] [--token <token>]',

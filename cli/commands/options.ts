@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { UsageError } from '../command.js';
 
-/** The option for the data folder, of commands that work on its catalogue. */
+/** The option for the data folder, of commands that work on it directly. */
 export const dataOption = { data: { type: 'string' } } as const satisfies ParseArgsOptionsConfig;
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../../engine/core/errors.js';
 import { parseJson, stringifyJson } from '../../engine/core/json.js';
-import type { Answer } from '../client.js';
+import type { JsonBody } from '../client.js';
 import { type Command, UsageError } from '../command.js';
 import { saveFile } from '../local-file.js';
 import {
@@ -117,7 +117,7 @@ const pollMs = 200;
 /** Loads the export formats, and with them all writers. */
 const loadFormats = () => import('../../scheduler/jobs/export/format.js');
 
-function progressOf(job: Answer): { percent: number | null; records: number; perSecond: number } {
+function progressOf(job: JsonBody): { percent: number | null; records: number; perSecond: number } {
   const { progress } = (job['metadata'] ?? {}) as { progress?: Record<string, unknown> };
   return {
     percent: (progress?.['percent'] ?? null) as number | null,
@@ -131,7 +131,7 @@ function queryRequestOf(values: {
   readonly query?: string | undefined;
   readonly fields?: string | undefined;
   readonly 'as-of'?: string | undefined;
-}): Answer {
+}): JsonBody {
   const { filters, query: text, fields, 'as-of': asOf } = values;
   return {
     ...(filters !== undefined && { filters: parseFiltersJson(filters) }),

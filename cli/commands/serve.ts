@@ -122,8 +122,8 @@ function announceServer(
 }
 
 /**
- * Imports the example, if it is pending, and the named files. Failures are reported and do not affect the server; returns how many of the
- * named files failed.
+ * Imports the example, if it is pending, and the named files. Failed imports do not affect the server and are reported, unless the
+ * server has ended. Returns how many of the named files failed.
  */
 async function importAll(
   config: Config,

@@ -51,7 +51,7 @@ export const tokenAdd: Command = {
   },
 };
 
-/** `strandlake token list`. Secrets cannot be listed, because only their hashes are stored. */
+/** `strandlake token list`. Secrets cannot be listed, because only their hashes and first characters are stored. */
 export const tokenList: Command = {
   name: 'token list',
   usage: 'token list [<email>] [--data <folder>]',
@@ -76,7 +76,7 @@ export const tokenList: Command = {
   },
 };
 
-/** `strandlake token rename`: changes the name of a token in the catalogue; its secret stays valid. */
+/** `strandlake token rename`: changes the name of a token in the catalogue, but not its secret. */
 export const tokenRename: Command = {
   name: 'token rename',
   usage: 'token rename <id> <name> [--data <folder>]',

@@ -6,12 +6,12 @@ import { recordAudit } from '../../engine/catalog/audit-log.js';
 import { removeUser, userSubject } from '../../engine/catalog/change-user.js';
 import { hashPassword } from '../../engine/catalog/passwords.js';
 import { AppError } from '../../engine/core/errors.js';
-import type { Answer, Client } from '../client.js';
+import type { JsonBody, Client } from '../client.js';
 import { type Command, type CommandContext, UsageError } from '../command.js';
 import { requireDataFolder, readRunningServerOrigin, withDataFolder } from '../data.js';
 import {
   connectUnlessFolder,
-  originOf,
+  baseUrlOf,
   fetchListItems,
   serverOptions,
   showRow,
@@ -83,7 +83,7 @@ export const userLoginLink: Command = {
     const { values, positionals } = readOptions(args, options, { min: 1, max: 1 });
     const [email = ''] = positionals;
     const folder = await requireDataFolder(values.data, env);
-    const givenOrigin = originOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
+    const givenOrigin = baseUrlOf(values.url ?? env['STRANDLAKE_PUBLIC_URL']);
     const origin = givenOrigin ?? (await readRunningServerOrigin(folder));
     if (origin === undefined) {
       throw new UsageError('no server uses the folder; start it, or give its address with --url');
@@ -153,19 +153,19 @@ interface ListedUser {
   readonly isActive: boolean;
 }
 
-/** Returns the users of the token's account, or those with an email address; the token must be an administrator's. */
+/** Returns the users of the token's account, or only those with the address `email`; the token must be an administrator's. */
 export async function fetchUsers(client: Client, email?: string): Promise<readonly ListedUser[]> {
   const filter = email === undefined ? '' : `?email=${encodeURIComponent(email)}`;
   return (await fetchListItems(client, `/v1/users${filter}`)).map((row) => ({
     id: Number(row['id']),
     email: String(row['email']),
     role: String(row['role']),
-    account: String((row['account'] as Answer)['domain']),
+    account: String((row['account'] as JsonBody)['domain']),
     isActive: row['is_active'] === true,
   }));
 }
 
-/** Returns the users of all accounts in a data folder, or those with an email address. */
+/** Returns the users of all accounts in a data folder, or only those with the address `email`. */
 async function listUsersOfDataFolder(
   flag: string | undefined,
   env: CommandContext['env'],

@@ -1,5 +1,5 @@
 import { AppError } from '../../engine/core/errors.js';
-import type { Answer, Client } from '../client.js';
+import type { JsonBody, Client } from '../client.js';
 import { type Command, UsageError } from '../command.js';
 import {
   connectClient,
@@ -98,9 +98,9 @@ function isEmailAddress(holder: string): boolean {
   return holder.includes('@');
 }
 
-function permissionRow(row: Answer): { kind: string; holder: string; permission: string } {
-  const user = row['user'] as Answer | null;
-  const group = row['group'] as Answer | null;
+function permissionRow(row: JsonBody): { kind: string; holder: string; permission: string } {
+  const user = row['user'] as JsonBody | null;
+  const group = row['group'] as JsonBody | null;
   return {
     kind: user === null ? 'group' : 'user',
     holder: String(user?.['email'] ?? group?.['name']),

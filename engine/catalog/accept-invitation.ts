@@ -23,10 +23,11 @@ export function invitationSubject({ id, email, accountId }: InvitationRow): Audi
 
 /**
  * Creates the user of an invitation, with its role, groups and permissions and a token. Must run inside `catalog.transaction`; a second
- * acceptance of the same code fails. Throws `invalid` for a code that is unknown, used, revoked or expired, for a void invitation, and if
- * the address is missing or is not that of the invitation.
+ * acceptance of the same code fails. Throws `invalid` for a code that is unknown, used, revoked or expired, for a void invitation, for an
+ * address other than that of the invitation, and for no address if the invitation has none.
  * Choice: an invitation grants what the administrator who made it may grant now. The invitation is void if that user is no longer an
- * administrator. A vault or group that no longer exists is left out, and so is a vault that the user no longer administers.
+ * administrator. A vault or group that no longer exists is left out, and so is a vault on which that administrator no
+ * longer has the permission admin.
  */
 export async function acceptInvitation(
   tx: Tables,

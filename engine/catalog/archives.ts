@@ -70,7 +70,7 @@ const descriptionByKind: Readonly<Record<ArchiveKind, string>> = {
   restore: 'Restore the dataset from its archive',
 };
 
-const archivePriority = 40; // runs after imports, exports and commits, which have the priorities 10, 20 and 30
+const archivePriority = 40; // runs after imports, exports and commits, whose default priorities are 10, 20 and 30
 
 /** Returns access to the table of snapshots or to that of restores. */
 export function archiveTable(db: Database, kind: ArchiveKind): ArchiveTable {

@@ -1,8 +1,9 @@
 import type { Database } from './database.js';
 
 /**
- * A cache of rows that every request needs (caller, dataset, permissions); reading them took a sixth of the time of a request. Any commit
- * to the database, also by another process, empties the cache, so that a revoked permission has no effect from the next request on.
+ * A cache of rows that many requests need (such as the caller, the dataset and permissions); reading them took a sixth of the time of a
+ * request. Any commit to the database, also by another process, empties the cache, so that a revoked permission has no effect from the next
+ * request on.
  */
 export class RowCache<K, V> {
   readonly #db: Database;

@@ -1,9 +1,9 @@
 /*
- * The statements of the migrations; some tables have theirs in the file of their resource. A statement never changes once it has been
- * released. The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT, booleans SMALLINT (in
- * one table INTEGER) 0 or 1, JSON is TEXT; only triggers (index-schema.ts) and the JSON function of a view (`commitVersionSchema`) are
- * SQLite's. Columns that end in `_key` hold case-folded names (object-names.ts), which compare by code point; PostgreSQL would need COLLATE
- * "C".
+ * The statements of most migrations; others are in files whose names end in `-schema.ts` and in files of resources. A statement never
+ * changes once it has been released. The SQL is portable between SQLite and PostgreSQL: ids and times (milliseconds since 1970) are BIGINT,
+ * booleans SMALLINT (in one table INTEGER) 0 or 1, JSON is TEXT; only triggers (index-schema.ts) and the JSON function of a view
+ * (`commitVersionSchema`) are SQLite's. Columns that end in `_key` hold case-folded names (object-names.ts), which compare by code point;
+ * PostgreSQL would need COLLATE "C".
  */
 
 const statusColumn = `TEXT NOT NULL CHECK (status IN
@@ -237,7 +237,10 @@ export const dryRunSchema: readonly string[] = [
   `ALTER TABLE imports ADD COLUMN is_dry_run SMALLINT NOT NULL DEFAULT 0`,
 ];
 
-/** Adds background tasks, which the server creates itself and whose kind has no resource: compactions, and tables of uploaded files. */
+/**
+ * Adds the classes of tasks, and background tasks, which the server creates itself and whose kind has no resource: compactions, and tables
+ * of uploaded files.
+ */
 export const backgroundTaskSchema: readonly string[] = [
   `ALTER TABLE tasks ADD COLUMN class TEXT NOT NULL DEFAULT 'standard'`,
   `ALTER TABLE tasks ADD COLUMN params TEXT`,
@@ -364,7 +367,7 @@ export const archiveSchema: readonly string[] = [
   `CREATE INDEX restores_dataset ON restores (dataset_id, id)`,
 ];
 
-/** Adds migrations of datasets. Their rows stay when their source is deleted; their tasks stay only while they are being published. */
+/** Adds migrations of datasets. When a source is deleted, the rows stay, but only the tasks of those being published stay. */
 export const datasetMigrationSchema: readonly string[] = [
   `CREATE TABLE dataset_migrations (${jobColumns},
     source_id BIGINT NOT NULL,

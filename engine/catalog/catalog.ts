@@ -34,7 +34,8 @@ const lockPauseMs = 50;
 
 /**
  * Opens the catalogue. Creates or migrates its tables if this process holds the lock and is no `reader`. Throws, with the reason, if the
- * file is damaged, locked, missing although other data exist, or written by a newer release or another program (threat R8).
+ * file is damaged, missing or empty although other data exist, locked (unless this is a `command`), written by a newer release or another
+ * program, or of another schema version and not to be migrated by this process (threat R8).
  */
 export async function openCatalog(
   file: string | ':memory:',

@@ -79,7 +79,7 @@ export interface NewDatasetMigration {
   readonly metadata?: JsonObject;
 }
 
-const defaultPriority = 15; // runs after imports, which have the priority 10, and before exports, which have 20
+const defaultPriority = 15; // runs after imports, whose default is 10, and before exports, whose default is 20
 
 /** Migrations. The status of a migration follows that of its task. */
 interface DatasetMigrationTable {

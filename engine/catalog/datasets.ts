@@ -39,7 +39,7 @@ export interface DatasetFilter extends AccessFilter {
   readonly name?: string;
   readonly tag?: string;
   readonly storageClass?: string;
-  /** Restricts the list to the datasets of this account's GA4GH beacon: those that are available and have a granularity. */
+  /** Restricts the list to the datasets of this account's GA4GH beacon: those available and with a granularity other than `none`. */
   readonly beaconOf?: number;
 }
 

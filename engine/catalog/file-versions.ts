@@ -57,9 +57,9 @@ interface FileVersionTable {
    */
   numberFor(object: ObjectRow, revision: number): Promise<number | undefined>;
   /**
-   * Makes a stored content a version of the file; it becomes the current version unless a newer version has content. In a vault that keeps
-   * no versions, returns the number of the version that it replaces, whose content is to be removed; undefined if it replaces none, as
-   * always with `addsVersion`, or if an import still reads the replaced version.
+   * Makes a stored content a version of the file; it becomes the current version unless a newer version that is not deleted has content.
+   * In a vault that keeps no versions, returns the number of the version that it replaces, whose content is to be removed; undefined if it
+   * replaces none, as always with `addsVersion`, or if an import still reads the replaced version.
    */
   publish(
     object: ObjectRow,
@@ -179,7 +179,7 @@ export async function insertVersion(
 }
 
 /** Sets the media type of the current version of a file; if no version has content yet, that of the first version. */
-export async function describeVersion(
+export async function setVersionMediaType(
   tx: Database,
   { id, revision }: ObjectRow,
   mimetype: string | null,

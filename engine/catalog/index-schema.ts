@@ -46,7 +46,10 @@ export const indexSchema: readonly string[] = [
   `CREATE INDEX commits_dataset ON commits (dataset_id, id)`,
 ];
 
-/** Adds the indexes by which lists of jobs, of one dataset or all, are filtered by status. Lists of migrations name the source. */
+/**
+ * Adds the indexes by which lists of imports, exports, commits and migrations, of one dataset or all, are filtered by status. Lists of
+ * migrations name the source.
+ */
 export const statusIndexSchema: readonly string[] = [
   `CREATE INDEX imports_status ON imports (status, id)`,
   `CREATE INDEX imports_dataset_status ON imports (dataset_id, status, id)`,

@@ -27,7 +27,7 @@ export function checkVaultName(field: string, name: string): void {
   if (name.startsWith('~')) throw invalidError(field, 'A vault name must not begin with ~');
 }
 
-/** Throws if the name is blank, too long or not printable. */
+/** Throws if the name is blank or too long, or contains an ASCII control character or a lone surrogate. */
 export function checkName(field: string, name: string): void {
   if (name.trim() === '') throw invalidError(field, 'This field may not be blank.');
   if (name.length > maxNameCharacters) {

@@ -4,7 +4,7 @@ import { RowCache } from './cache.js';
 import type { Database } from './database.js';
 import { collectDeletion, type Deletion } from './deletion.js';
 import {
-  describeVersion,
+  setVersionMediaType,
   fileVersionTable,
   insertVersion,
   keepsVersions,
@@ -125,7 +125,7 @@ export function objectTable(db: Database): ObjectTable {
         });
         if (change !== undefined) await tx.run(change);
         if (tags !== undefined) await indexObjectTags(tx, id, tags);
-        if (rest.mimetype !== undefined) await describeVersion(tx, before, rest.mimetype);
+        if (rest.mimetype !== undefined) await setVersionMediaType(tx, before, rest.mimetype);
         return objectTable(tx).get(id);
       }),
     countDocuments: async (id, revision, documents) => {

@@ -204,7 +204,7 @@ async function createFields(tx: Database, publication: Publication): Promise<voi
   }
 }
 
-/** Applies the request's changes to existing fields. */
+/** Applies the request's changes to existing fields, except those that are read-only. */
 async function editFields(tx: Database, publication: Publication): Promise<void> {
   const { edits = [], datasetId, time } = publication;
   if (edits.length === 0) return;

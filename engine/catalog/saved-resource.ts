@@ -14,7 +14,7 @@ export interface OwnedRow {
   readonly isShared: boolean;
 }
 
-/** The columns that every saved resource has; each kind has further columns. `savedResourceColumns` stores them. */
+/** The columns that every saved resource has; each kind has further columns. `savedResourceColumns` says how they are stored. */
 export interface SavedResourceRow extends OwnedRow {
   readonly description: string | null;
   readonly createdAt: Millis;
@@ -69,7 +69,7 @@ export const savedResourceColumns = {
   updatedAt: 'plain',
 } as const;
 
-interface SharedTable {
+interface SavedResourceSource {
   readonly from: Sql;
   /** The table whose columns tell the owner and whether the resource is shared. */
   readonly owner: Sql;
@@ -83,7 +83,7 @@ export function savedResourceTable<R extends SavedResourceRow>(
   db: Database,
   codec: TableCodec<R, object>,
   kind: string,
-  { from, owner, isPublic, conditions }: SharedTable,
+  { from, owner, isPublic, conditions }: SavedResourceSource,
 ): SavedResourceTable<R> {
   const get = async (id: number): Promise<R | undefined> => {
     const row = await db.get(

@@ -46,7 +46,8 @@ export async function shareVault(
  * Makes another user the owner of a vault. Must run inside `catalog.transaction`. Throws `forbidden` unless the actor owns the vault or
  * administers its account, and `invalid` for a personal vault.
  * Choice: the owner, or an administrator of the account, transfers a vault to another active user of the account by `user_id` or `email` in
- * an update; the permission admin alone is not enough. The former owner keeps the permission admin, which can be revoked.
+ * an update; the permission admin alone is not enough. The former owner, if active, keeps the permission admin, which can be
+ * revoked.
  */
 export async function transferVault(
   tx: Tables,

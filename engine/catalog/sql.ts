@@ -71,7 +71,7 @@ export function isInNumbers(expression: Sql, numbers: readonly number[]): Sql {
   return sql`${expression} IN (SELECT value FROM json_each(${JSON.stringify(numbers)}))`;
 }
 
-/** Limit of a LIKE pattern, below SQLite's own limit of 50,000 bytes. */
+/** Limit of a text to find with LIKE, below SQLite's own limit of 50,000 bytes for the pattern. A longer text matches nothing. */
 const maxPatternBytes = 40_000;
 
 /** True if the column contains the text, ignoring the case of ASCII letters; wildcards in the text are escaped. */
@@ -97,8 +97,8 @@ function likePattern(column: Sql, text: string, before: string, after: string): 
 }
 
 /**
- * Returns the snake_case name of a table or column for its camelCase name in this code. Throws on any character other than letters and
- * digits.
+ * Returns the snake_case name of a table or column for its camelCase name in this code. Throws unless the name is a
+ * lowercase letter followed by letters and digits.
  */
 export function identifier(name: string): Sql {
   if (!/^[a-z][A-Za-z0-9]*$/.test(name))

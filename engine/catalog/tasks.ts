@@ -110,7 +110,7 @@ interface ClaimOptions {
   readonly runningPerAccount?: number;
   readonly exceptKinds?: readonly string[];
   /** Kinds whose tasks may work on unavailable datasets, too. */
-  readonly refusedKinds?: readonly string[];
+  readonly kindsOnUnavailable?: readonly string[];
   /** Kinds whose tasks begin only when no other task works on their target, apart from standalone tasks that only read (`isReader`). */
   readonly idleKinds?: readonly string[];
   /** Tasks that come first, and beside which no other task on their target begins. */
@@ -168,7 +168,7 @@ export function taskTable(db: Database): TaskTable {
       classes = defaultClasses,
       runningPerAccount = budgets.tasksRunningPerAccount,
       exceptKinds = [],
-      refusedKinds = [],
+      kindsOnUnavailable = [],
       idleKinds = [],
       exclusiveIds = [],
       ids,
@@ -180,7 +180,7 @@ export function taskTable(db: Database): TaskTable {
           AND ${isOneOf(sql`tasks.class`, classes)}
           AND NOT ${isOneOf(sql`tasks.kind`, exceptKinds)}
           AND ${ids === undefined ? sql`1 = 1` : isOneOf(sql`tasks.id`, ids)}
-          AND (${isOneOf(sql`tasks.kind`, refusedKinds)} OR NOT EXISTS (
+          AND (${isOneOf(sql`tasks.kind`, kindsOnUnavailable)} OR NOT EXISTS (
             SELECT 1 FROM datasets WHERE datasets.availability = 'unavailable'
             AND datasets.id IN (tasks.target_object_id, tasks.source_object_id)))
           AND NOT (${isOneOf(sql`tasks.kind`, idleKinds)} AND EXISTS (

@@ -63,8 +63,8 @@ export function releaseBuffer(buffer: TypedBuffer): void {
 
 /**
  * Returns a buffer of `acquireUncountedBuffer` to the pool. Neither the buffer nor any view of its memory may be used afterwards. If the
- * pool is full, buffers of other lengths make room, those that have not been used for the longest time first; if there are none, the buffer
- * is dropped. A buffer of more than `maxPooledBufferBytes` is always dropped.
+ * pool is full, buffers of other types or size classes make room, those that have not been used for the longest time first; if there are
+ * none, the buffer is dropped. A buffer of more than `maxPooledBufferBytes` is always dropped.
  */
 export function releaseUncountedBuffer(buffer: TypedBuffer): void {
   const { byteLength } = buffer;

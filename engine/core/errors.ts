@@ -11,7 +11,7 @@ export type ErrorCode =
   | 'range' // HTTP status 416
   | 'reused-key' // HTTP status 422: the Idempotency-Key was used for another request
   | 'rate-limited' // HTTP status 429
-  | 'budget' // HTTP status 400: a limit of engine/core/budgets.ts, named in the message
+  | 'budget' // HTTP status 400: a limit was exceeded, most often one of engine/core/budgets.ts; the message names it
   | 'canceled' // HTTP status 400: the work was canceled, for example because the client disconnected
   | 'input' // HTTP status 400: the records or files to process are wrong; an `InputError` has the position in a file
   | 'damaged' // HTTP status 500: a stored file is missing or not as it was written

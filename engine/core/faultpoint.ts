@@ -68,8 +68,8 @@ export function faultHits(): readonly FileOperation[] {
 const sqliteCodes: Readonly<Record<string, number>> = { ENOSPC: 13, EIO: 10 };
 
 /**
- * Called before the steps on the file system that a test can make fail. Does nothing unless a test has armed a fault: then the n-th step
- * throws the error of the operating system before it has any effect.
+ * Called before the steps on the file system that a test can make fail. Does nothing unless a test has armed a fault other than `SHORT` and
+ * `LOW`: then it throws the error of the operating system at each step that the fault strikes, before the step has any effect.
  */
 export function faultpoint(operation: FileOperation): void {
   if (

@@ -313,13 +313,13 @@ export function fileSize(path: string): number | undefined {
 }
 
 /** Returns a text that is the same for all hard links of a regular file; undefined if there is none. Synchronous like `fileIdentity`. */
-export function entryIdentityOf(path: string): string | undefined {
+export function inodeIdentityOf(path: string): string | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   return stats?.isFile() ? `${stats.dev} ${stats.ino}` : undefined;
 }
 
-/** The `entryIdentityOf` of all files in a folder and in the folders directly below it. */
-export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet<string>> {
+/** The `inodeIdentityOf` of all files in a folder and in the folders directly below it. */
+export async function listInodeIdentitiesUnder(path: string): Promise<ReadonlySet<string>> {
   const identities = new Set<string>();
   for (const { name, kind } of await listFolder(path)) {
     const filesInside = kind === 'folder' ? await listFolder(join(path, name)) : [];
@@ -327,7 +327,7 @@ export async function listFileIdentitiesUnder(path: string): Promise<ReadonlySet
       join(path, name),
       ...filesInside.map((entry) => join(path, name, entry.name)),
     ]) {
-      const identity = entryIdentityOf(file);
+      const identity = inodeIdentityOf(file);
       if (identity !== undefined) identities.add(identity);
     }
   }

@@ -62,8 +62,8 @@ export function isPublicAddress(address: IpAddress): boolean {
 }
 
 /**
- * Whether the server must never connect to an address: link-local addresses and metadata services of clouds, including IPv6 addresses that
- * gateways translate to one of these.
+ * Whether the server must never connect to an address: link-local addresses and the metadata and internal services of clouds, including
+ * IPv6 addresses that gateways translate to one of these.
  */
 export function isForbiddenAddress(address: IpAddress): boolean {
   return [address, ...embeddedIpv4(address)].some((one) =>

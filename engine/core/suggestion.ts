@@ -1,4 +1,7 @@
-/** Names that other systems use, each with the names that it may stand for in Strandlake, the most likely first. */
+/**
+ * Names that other systems use, in lower case and without hyphens, underscores and blanks, each with the names that it may stand for in
+ * Strandlake, the most likely first.
+ */
 export type Synonyms = Readonly<Record<string, readonly string[]>>;
 
 interface KnownName {
@@ -27,7 +30,7 @@ export class KnownNames {
    * Returns the name that an unknown word most likely stands for: one that differs only in letter case, hyphens, underscores or blanks;
    * else the first valid name among its synonyms; else the nearest name within one mistake if the longer of the two has four to seven
    * letters, or within two if it has more. A mistake is a letter added, left out or replaced, or two neighbouring letters exchanged.
-   * Undefined if there is no such name, and for a word of more than 200 characters.
+   * Undefined if there is no such name, and for an empty word or one of more than 200 characters.
    */
   suggestionFor(word: string): string | undefined {
     return this.suggestionsFor(word)[0];

@@ -28,8 +28,9 @@ export function isNumeric(type: DataType | StoredType): boolean {
 export interface Column {
   readonly name: string;
   /**
-   * The name in Parquet: `name`, unless that is empty, contains control characters or byte order marks, or differs from a reserved name or
-   * a sibling's name at most in letter case (engines compare column names case-insensitively).
+   * The name in Parquet: `name`, unless that is empty, contains control characters or byte order marks, or differs at most in letter case
+   * from the name of a sibling or, at the top level, of a reserved, internal or virtual column (engines compare column names
+   * case-insensitively).
    */
   readonly physical: string;
   readonly type: StoredType;

@@ -64,7 +64,7 @@ class BucketCounter implements FacetCounter {
   add(document: SearchDocument): void {
     const facet = this.#facet;
     for (const value of fieldValues(this.#field, document)) {
-      const key = facet.kind === 'terms' ? value : binStartOf(facet.bins, Number(value));
+      const key = facet.kind === 'terms' ? value : binNumberOf(facet.bins, Number(value));
       let bucket = this.#buckets.get(key);
       if (!bucket) {
         bucket = { count: 0, nested: facet.nested.map(createFacetCounter) };
@@ -201,7 +201,7 @@ export function valueInAnswer({ type }: DocumentField, value: SingleValue): Sing
 }
 
 /** Returns the number of the bin that contains a value; for dates, the start of the bin in microseconds. */
-function binStartOf(bins: Bins, value: number): number {
+function binNumberOf(bins: Bins, value: number): number {
   switch (bins.kind) {
     case 'date':
       return startOfDateUnit(value, bins.unit);

@@ -8,7 +8,7 @@ import { damagedFileError } from '../core/file-steps.js';
 import {
   discardFile,
   fileExists,
-  listFileIdentitiesUnder,
+  listInodeIdentitiesUnder,
   listFolder,
   moveFile,
   removeFile,
@@ -374,7 +374,7 @@ class FileStore implements Store {
     const removedNames: string[] = [];
     const quarantined: string[] = [];
     const failures: string[] = [];
-    const scratch = await listFileIdentitiesUnder(this.#folder.scratch);
+    const scratch = await listInodeIdentitiesUnder(this.#folder.scratch);
     for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);

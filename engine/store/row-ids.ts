@@ -9,7 +9,10 @@ import { liveRowCount, type IdRun, type Segment } from './store.js';
  * column of row ids.
  */
 
-/** The column of row ids, for segments in which they are not consecutive. It comes first, so that it always has statistics. */
+/**
+ * The column of row ids, for segments in which they are not consecutive. It is the first after the reserved ones, so that it always has
+ * statistics.
+ */
 export const rowIdColumn: Column = {
   name: '_strandlake_row_id',
   physical: '_strandlake_row_id',

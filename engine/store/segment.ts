@@ -21,7 +21,7 @@ export const createdBy = 'strandlake';
 
 /** The records of a segment: batches of the reserved columns followed by `columns`. */
 export interface SegmentInput {
-  /** True for a segment that is never committed: it is written fast, without bounds (but of booleans), Bloom filters and text index. */
+  /** True for a segment that is never committed: it is written fast, with bounds of booleans only, and no Bloom filters or text index. */
   readonly isIntermediate?: boolean;
   readonly columns: Columns;
   readonly data: RecordBatch | readonly RecordBatch[];

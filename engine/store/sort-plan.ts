@@ -22,7 +22,7 @@ interface SortRule {
 }
 const activeDatasetRule: SortRule = { share: 0.5, leastRows: 20_000, leastSegments: 16 };
 const idleDatasetRule: SortRule = { share: 0.2, leastRows: 1, leastSegments: 1 };
-/** Maximum number of segments with records that are sorted together, unless their row ids overlap. */
+/** Maximum number of segments, counted from the first to the last with records, that are sorted together unless their row ids overlap. */
 const maxSegmentsPerSort = 64;
 
 /** Segments that must be sorted together: those from index `first` to `last`. */

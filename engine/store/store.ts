@@ -362,8 +362,8 @@ export interface Store {
     stateInCatalog: (datasetId: number) => Promise<DatasetStateInCatalog>,
   ): Promise<SweepResult>;
   /**
-   * Returns all problems with a dataset's files. A file that no version references is a problem if it was last modified before
-   * `unnamedBefore` (milliseconds since 1970; by default, every such file is).
+   * Returns all problems with a dataset's files, or only that of the log if the log cannot be replayed. A file that no version references
+   * is a problem if it was last modified before `unnamedBefore` (milliseconds since 1970; by default, every such file is).
    */
   verify(datasetId: number, unnamedBefore?: number): Promise<readonly Damage[]>;
 }

@@ -88,7 +88,7 @@ class TarInput {
     this.#name = name;
   }
 
-  /** Returns the next `length` bytes, which belong to a header. */
+  /** Returns the next `length` bytes, which belong to a header or to the padding after a file. */
   async readExactly(length: number): Promise<Uint8Array> {
     const pieces: Uint8Array[] = [];
     for (let bytesLeft = length; bytesLeft > 0; bytesLeft -= pieces.at(-1)!.byteLength)

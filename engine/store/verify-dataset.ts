@@ -3,7 +3,7 @@ import { temporaryPrefix } from '../core/atomic-files.js';
 import { logEntryName, type DataFolder } from '../core/data-folder.js';
 import {
   fileExists,
-  entryIdentityOf,
+  inodeIdentityOf,
   listFolder,
   modifiedAt,
   quarantineFile,
@@ -29,7 +29,10 @@ export const restoredName = '_restored';
 /** Matches the name of a segment in its dataset's folder: time and random part of its commit, and its index in the commit. */
 const segmentNamePattern = /^[0-9a-z]+-[0-9a-f]{12}-\d{5,}\.parquet$/;
 
-/** Returns all problems with a dataset's files: damage of the log, segments, checkpoints and schema files, and files of no version. */
+/**
+ * Returns all problems with a dataset's files: damage of the log, segments, checkpoints and schema files, and files of no version. If the
+ * log cannot be replayed, returns only that problem.
+ */
 export async function verifyDataset(
   folder: DataFolder,
   datasetId: number,
@@ -197,7 +200,7 @@ export async function sweepDataset(
     const isSegment = segmentNamePattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
     const file = folder.datasetFile(datasetId, name);
-    if (isSegment && !scratch.has(entryIdentityOf(file) ?? '')) {
+    if (isSegment && !scratch.has(inodeIdentityOf(file) ?? '')) {
       await quarantineFile(folder, file);
       quarantined.push(name);
     } else {
@@ -211,7 +214,7 @@ export async function sweepDataset(
 
 const emptySweepResult = { removed: [], quarantined: [] };
 
-/** Returns whether a dataset's folder contains only the folders that the first commit creates. */
+/** Returns whether a dataset's folder contains only the folders that the first commit creates, and the log is empty. */
 async function isFolderUnused(folder: DataFolder, datasetId: number): Promise<boolean> {
   const names = (await listFolder(folder.dataset(datasetId))).map((entry) => entry.name);
   if (names.some((name) => name !== logFolderName && name !== schemaFolderName)) return false;

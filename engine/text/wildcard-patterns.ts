@@ -12,7 +12,7 @@ export const separatorByteFlags = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0x80 && isSeparator(byte) ? 1 : 0,
 );
 
-/** Returns a pattern as text, as in `brc?2*`. Patterns of terms differ in it, because neither sign is a character of a term. */
+/** Returns a pattern as text, as in `brc?2*`. Different patterns have different texts: neither sign is a character of a term. */
 export function patternText(pattern: FoldedPattern): string {
   const signs = { one: '?', any: '*' } as const;
   return pattern.map((part) => (typeof part === 'string' ? signs[part] : Buffer.from(part).toString())).join(''); // prettier-ignore

@@ -15,8 +15,9 @@ import type { MafHeader } from './maf.js';
 /**
  * The objects of a batch whose members are cells.
  *
- * Choice: a CSV column with the dotted name of a member, such as `info.AF`, fills the member if the dataset has it and no field with that own
- * name. It is a field of its own if the member is in a list, or in an object that is itself a column of the file.
+ * Choice: a CSV column with the dotted name of a member, such as `info.AF`, fills the member if the dataset has it and no top-level
+ * field of that whole name. The column is a field of its own if the member is in a list, or in an object that is itself a column of the
+ * file.
  */
 export class CellObjects {
   readonly #existingNames: ReadonlySet<string>;

@@ -22,7 +22,7 @@ export class AttributeColumn extends ValueColumn {
   readonly #physical: string;
   readonly #maxBytes: number;
   #isList: boolean;
-  /** Whether a value is longer than a string may be. */
+  /** Whether a value is longer than a string may be, so that the type is `text`; never with validation off. */
   #hasLongText = false;
   /**
    * Value i is `bytes[ends[i]..ends[i + 1])` and belongs to row `rows[i]`. Rows are stored with values, because most attributes occur in

@@ -127,7 +127,7 @@ export class FastGff3Attributes extends FastAttributeParser {
           ? index
           : needsGeneralPath;
       }
-      if (hasOuterSpaces(bytes, start, keyEnd)) return needsGeneralPath;
+      if (isEmptyOrPadded(bytes, start, keyEnd)) return needsGeneralPath;
       const column = columnsByKey.find(bytes, start, keyEnd);
       if (column === undefined) return needsGeneralPath;
       start = keyEnd + 1;
@@ -142,7 +142,7 @@ export class FastGff3Attributes extends FastAttributeParser {
           if (escapeAt < 0) escapeAt = end;
           continue;
         }
-        if (c === tab || hasOuterSpaces(bytes, start, end)) return needsGeneralPath;
+        if (c === tab || isEmptyOrPadded(bytes, start, end)) return needsGeneralPath;
         const to = escapeAt < 0 ? end : this.#unescape(bytes, escapeAt, end);
         if (to < 0 || !this.addValue(column, start, to)) return needsGeneralPath;
         escapeAt = -1;
@@ -221,8 +221,8 @@ export class FastGtfAttributes extends FastAttributeParser {
 }
 
 /**
- * Returns the index, from `firstIndex` on, of the position of the quote that is followed by a semicolon or a line end; `needsGeneralPath`, or
- * `positionCount` if the buffer ends first.
+ * Returns the index, from `firstIndex` on, of the position of the quote that is followed by a semicolon or a line end. Returns
+ * `needsGeneralPath` if the column ends before it or if a space follows a quote, and `positionCount` if the buffer ends first.
  */
 function findClosingQuoteIndex(
   bytes: Uint8Array,
@@ -244,7 +244,7 @@ function findClosingQuoteIndex(
 }
 
 /** Returns whether the text is empty or has a space at either end. */
-function hasOuterSpaces(bytes: Uint8Array, from: number, to: number): boolean {
+function isEmptyOrPadded(bytes: Uint8Array, from: number, to: number): boolean {
   return from === to || bytes[from] === space || bytes[to - 1] === space;
 }
 

@@ -24,9 +24,10 @@ interface FastFeatureOptions {
 const maxRunLines = 4096;
 
 /**
- * The fast path for features: parses runs of lines: comments, and features with nine valid columns whose attribute keys have occurred
- * before. The numbers and the ranges of texts are collected, and appended column by column at the end of a run. All other lines are left to
- * `FeatureParser`; so are all lines if the dataset's columns need casts or it has a column `attributes`.
+ * The fast path for features. It parses runs of features with nine valid columns whose attribute keys have occurred before in the chunk,
+ * and of the comments between them unless line numbers are tracked. The numbers and the ranges of texts are collected, and appended column
+ * by column at the end of a run. All other lines are left to `FeatureParser`; so are all lines if the dataset's columns need casts or it
+ * has a column `attributes`.
  */
 export class FastFeatureParser {
   /** Offset of the line after the run; `lineCount` is the number of lines in the run, including comments. */

@@ -226,7 +226,10 @@ export class FeatureParser {
     return true;
   }
 
-  /** Adds the columns to the batch, at the first feature line, so that the batch of a chunk without features has no columns. */
+  /**
+   * Adds the columns except `attributes` to the batch, at the first feature line, so that the batch of a chunk without features has no
+   * columns.
+   */
   #addColumns(): void {
     this.#hasFeatures = true;
     if (this.#coordinates) this.#out.addBuilder(coordinatesColumn.name, this.#coordinates.column);
@@ -332,8 +335,8 @@ export class FeatureParser {
   }
 
   /**
-   * Choice: a score of GFF3, GTF or BED that is NaN or infinite is stored as null with a warning; it is an error if somebody declared the
-   * type of the field.
+   * Choice: a score of GFF3, GTF or BED that is NaN or infinite is stored as null with a warning; if somebody declared the type
+   * of the field, it is an error unless validation is off.
    */
   #appendScore(column: ValueColumn, row: number): void {
     if (this.#isNull(5)) return;

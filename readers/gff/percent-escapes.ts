@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** The decoded bytes of a text with percent escapes: `into[at..end)`. */
+/** The result of `unescapeBytes`, whose copy is `into[at..end)`. */
 export interface UnescapeResult {
   end: number;
   /** Whether escapes stood for bytes that are not valid UTF-8 and were replaced by U+FFFD. */

@@ -89,7 +89,7 @@ const correctedQuotientSource = (operation: string): string => `
   f64.add`;
 
 /**
- * Instructions that correct the quotient of a mantissa that a double does not hold exactly, as `parseLongDecimal` of
+ * Instructions that correct the quotient of a mantissa that a double may not hold exactly, as `parseLongDecimal` of
  * `readers/text/parse-numbers.ts` does.
  */
 const correctQuotientSource = `

@@ -37,8 +37,8 @@ class RecordBuffer extends ScanBuffer<{ records(...of: readonly number[]): numbe
   }
 
   /**
-   * Sets the fields of the records that `findRecordRun` looks for; the next text may be a different one. Returns false if there are too
-   * many fields, or if their keys are too long in total.
+   * Sets the fields of the records that `findRecordRun` looks for, and discards the text in the buffer. Returns false if there are too many
+   * fields, or if their keys are too long in total.
    */
   setFields(fields: readonly OrderedField[]): boolean {
     const { fields: rootAddress, literals, end } = recordAddresses;

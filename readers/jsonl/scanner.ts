@@ -10,7 +10,7 @@ interface ScannedString {
   to: number;
 }
 
-/** The bytes with a meaning in JSON. */
+/** Bytes with a meaning in JSON that several classes use. */
 export const jsonBytes = {
   quote: 34,
   comma: 44,
@@ -224,7 +224,7 @@ function encodeCodePoint(code: number, into: Uint8Array, at: number): number {
 
 const hexDigits = '0123456789abcdef';
 
-/** For each byte that may follow a backslash, the character that the escape stands for; 0 for an invalid escape. */
+/** For each byte after a backslash, the character that the escape stands for; 0 for an invalid escape and for `u`. */
 const escapedCharacters = new Uint8Array(256);
 for (const [letter, text] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t'])
   escapedCharacters[letter!.charCodeAt(0)] = text!.charCodeAt(0);

@@ -11,7 +11,7 @@ export function removeCompressionExtension(filename: string): string {
 
 /**
  * Returns the compression of a file that begins with `head` (at least 18 bytes, if the file has as many). Throws InputError for files that
- * no reader can use: other compressions, archives and binary formats, and UTF-16 with a byte order mark unless `decodesUtf16`.
+ * no reader can use: other compressions, archives, binary formats, UTF-32 and (unless `decodesUtf16`) UTF-16 with a byte order mark.
  */
 export function detectCompression(
   head: Uint8Array,

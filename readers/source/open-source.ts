@@ -66,7 +66,7 @@ export async function openSource(
       warnings,
       chunks(offset, targetBytes, signal, splitter) {
         const options = { name, bodyOffset: offset + byteOrderMarkBytes, targetBytes, signal };
-        // If no decoding is needed, pool threads read the chunks of an uncompressed file directly.
+        // Pool threads can read chunks from the file directly if no decoding is needed.
         const isDirect = byteOrder === undefined;
         if (isDirect && compression === 'plain')
           return splitter ? recordRangeChunks(file, options, splitter) : rangeChunks(file, options);

@@ -21,8 +21,9 @@ export interface Source {
   /** Unusual properties that are not errors, such as a missing BGZF end block; complete when `chunks` has ended. */
   readonly warnings: readonly string[];
   /**
-   * Yields the chunks after the first `bodyOffset` decompressed bytes, in order, each with about `targetBytes` of text. A second call (with
-   * a new splitter, if there is one) yields the same chunks. Without a splitter, the text is split at line feeds.
+   * Yields the chunks after the first `bodyOffset` decompressed bytes, not counting a byte order mark, in order, each with about
+   * `targetBytes` of text. A second call (with a new splitter, if there is one) yields the same chunks. Without a splitter, the text is
+   * split at line feeds.
    */
   chunks(
     bodyOffset: number,

@@ -3,7 +3,7 @@ export const powersOfTen: readonly number[] = Array.from({ length: 23 }, (_, i) 
 
 /**
  * Returns the decimal integer `bytes[from..to)`; NaN if the text is not an integer, or has more than 15 digits after its sign and leading
- * zeros (see `isDigits`).
+ * zeros (see `isDecimalInteger`).
  */
 export function parseInteger(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
@@ -21,7 +21,7 @@ export function parseInteger(bytes: Uint8Array, from: number, to: number): numbe
 }
 
 /** Returns whether `bytes[from..to)` is a decimal integer of any length. */
-export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
+export function isDecimalInteger(bytes: Uint8Array, from: number, to: number): boolean {
   const start = bytes[from] === 45 || bytes[from] === 43 ? from + 1 : from;
   if (start >= to) return false;
   for (let at = start; at < to; at++) if (bytes[at]! < 48 || bytes[at]! > 57) return false;
@@ -31,7 +31,7 @@ export function isDigits(bytes: Uint8Array, from: number, to: number): boolean {
 /**
  * Returns the floating-point number `bytes[from..to)`, rounded as `Number` rounds it, or infinity for `inf` and `infinity`; NaN for `nan`,
  * for text that is not a number (`isNotANumber` distinguishes these), and for a text of more than 1,100 bytes that only `Number` can parse.
- * Up to 15 digits with a power of ten up to 22 need one exact division or multiplication (Clinger's fast path, 1990); this covers nearly
+ * Up to 15 digits with a power of ten up to 22 need only one division or multiplication (Clinger's fast path, 1990); this covers nearly
  * all values of real files. Values with more digits are parsed by `parseLongDecimal` if possible; all other values are parsed by `Number`.
  */
 export function parseFloatBytes(bytes: Uint8Array, from: number, to: number): number {

@@ -66,7 +66,7 @@ export class FixedColumns {
 
   /**
    * Changes each column of alleles, variants or ids whose value in this line is too long for the type `string` to the type `text`. Calls
-   * `report` before each change; stops and returns false as soon as `report` returns false.
+   * `report` first, even if an earlier line has changed the column; stops and returns false as soon as `report` returns false.
    */
   widenAlleleColumns(
     line: VcfLine,

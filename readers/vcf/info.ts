@@ -217,7 +217,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     let to = valueEnd;
     if (hasComma && !entry.isList) {
       if (!this.warnOrRefuse(entry, codes.unexpectedList, severalValuesWarning)) return false;
-      // Choice: where the header declares one value and several come, a number keeps the first and text is stored unsplit.
+      // Choice: where the header declares one value and several come, text is stored unsplit and any other value is the first.
       if (entry.kind !== KeyKind.Text) to = this.#bytes.indexOf(44, from);
     }
     if (entry.role !== KeyRole.None) this.#applyRole(entry, from, to);

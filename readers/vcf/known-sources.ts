@@ -6,7 +6,7 @@ interface KnownSource {
   readonly name: string;
   /** Returns whether a header is from this source; `descriptions` holds the descriptions of the INFO keys. */
   readonly recognizes: (meta: string, descriptions: DescriptionsByKey) => boolean;
-  /** The separator of values, by INFO key. `descriptionSeparators` gives one for all keys whose description matches a pattern. */
+  /** The separator of values, by INFO key. `descriptionSeparators` gives one by the description, unless Number is 1. */
   readonly separators?: Readonly<Record<string, string>>;
   readonly descriptionSeparators?: readonly (readonly [RegExp, string])[];
   /** The INFO keys whose values begin with gene symbols, each with the character that ends a symbol. */
@@ -96,8 +96,8 @@ const knownSources: readonly KnownSource[] = [
 
 /**
  * Returns the interpretations of the INFO keys of a header, from the table of known sources and from the request, which has precedence.
- * Choice: keys of the known sources ClinVar, gnomAD, dbSNP and 1000 Genomes are split at their own separators; GENEINFO and keys of COSMIC
- * give gene symbols. A file that has two keys of ClinVar counts as ClinVar for these keys.
+ * Choice: keys of the known sources ClinVar, gnomAD, dbSNP and 1000 Genomes are split at their own separators; GENEINFO, GENE of
+ * COSMIC and the annotations of SnpEff and VEP give gene symbols. A file that has two keys of ClinVar counts as ClinVar for these keys.
  */
 export function keyMeanings(
   { info, meta }: Pick<VcfHeader, 'info' | 'meta'>,

@@ -2,7 +2,7 @@ import type { Columns } from '../../engine/core/types.js';
 import { LineAnnotations } from './line-annotations.js';
 import type { HeaderSource } from '../source/source.js';
 
-/** Maximum number of bytes of the first record that are examined. */
+/** Number of bytes from the first record on that are requested for the estimate. */
 const estimateSampleBytes = 1 << 18;
 
 /**
@@ -47,8 +47,8 @@ export async function estimateMemoryPerByte(
 }
 
 /**
- * Returns an upper estimate of the bytes that a record takes in the columns without the bytes of its texts, with one element in each list
- * of objects.
+ * Returns an estimate of the bytes that a record takes in the columns, without the bytes of its texts and of the elements of its lists; a
+ * list of objects counts with one element.
  */
 function columnBytesPerRow(columns: Columns): number {
   return columns.reduce((sum, { type, isList, children }) => {

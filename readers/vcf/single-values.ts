@@ -12,7 +12,7 @@ import { isoMicros } from '../../engine/ingest/iso-date.js';
 import {
   parseFloatBytes,
   parseInteger,
-  isDigits,
+  isDecimalInteger,
   isFractionalNumber,
   latin1Text,
 } from '../text/parse-numbers.js';
@@ -111,7 +111,7 @@ function appendLong(
     const isWider = isFractionalNumber(bytes, from, to);
     return { ...invalidIntegerFault(bytes, from, to, '64-bit '), isWider };
   };
-  if (!isDigits(bytes, from, to) || to - from > 20) return invalidLongFault();
+  if (!isDecimalInteger(bytes, from, to) || to - from > 20) return invalidLongFault();
   const exactInteger = BigInt(latin1Text(bytes, from, to).replace('+', ''));
   if (exactInteger !== BigInt.asIntN(64, exactInteger)) return invalidLongFault();
   column.appendBigint(exactInteger);
@@ -127,7 +127,7 @@ function invalidIntegerFault(
   const nonFiniteFault = nonFiniteFaultOf(bytes, from, to);
   if (nonFiniteFault !== undefined) return nonFiniteFault;
   const text = latin1Text(bytes, from, to);
-  return isDigits(bytes, from, to)
+  return isDecimalInteger(bytes, from, to)
     ? { code: codes.invalidValue, message: `${text} does not fit a signed ${width}integer` }
     : { code: codes.invalidValue, message: `"${text}" is not an integer` };
 }

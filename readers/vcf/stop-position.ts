@@ -19,9 +19,9 @@ const spanningTypes = new Set(['DEL', 'DUP', 'INV', 'CNV']);
 const adjacencyTypes = new Set(['BND', 'TRA', 'CTX']);
 
 // Choice: a record stops at the last base of REF, unless its allele is symbolic (`<DEL>`). Up to VCF 4.3, the stop of a symbolic allele is
-// INFO END, or follows from the SVLEN of the allele if END is missing. From VCF 4.4 on, where END is that of the longest allele, SVLEN has
-// precedence, and insertions stop at the last base of REF. A negative SVLEN counts as positive. `<BND>`, `<TRA>` and `<CTX>` are single
-// positions and stop at the last base of REF.
+// INFO END, or follows from the SVLEN of the allele if END is missing or before POS. From VCF 4.4 on, where END is that of the longest
+// allele, SVLEN has precedence, and insertions stop at the last base of REF. A negative SVLEN counts as positive. `<BND>`, `<TRA>` and
+// `<CTX>` are single positions and stop at the last base of REF.
 /**
  * Returns the last position of the symbolic allele `line.bytes[from..to)`, the `index`-th of ALT, counted from 0 (VCF 4.5, section 1.6.1,
  * END and SVLEN).

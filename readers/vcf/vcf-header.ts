@@ -54,7 +54,7 @@ interface ParsedHeader {
   readonly warnings: readonly string[];
 }
 
-/** Reads the header up to and including the `#CHROM` line (VCF 4.5, sections 1.4 and 1.5). Throws InputError with the line. */
+/** Reads the header up to the `#CHROM` line and the comments after it (VCF 4.5, sections 1.4 and 1.5). Throws InputError with the line. */
 export async function readHeader(
   source: HeaderSource,
   build: GenomeBuild | undefined,
@@ -72,7 +72,7 @@ export async function readHeader(
     const errorAtLine = (message: string) =>
       new InputError({ file: source.name, line: lines.lineCount }, message);
     // Choice: lines of a VCF header that are empty, or begin with `#` and are neither meta lines nor the #CHROM line, are comments;
-    // so are all lines with `#` between the #CHROM line and the first record.
+    // so are the empty lines and lines with `#` between the #CHROM line and the first record, unless they begin another header.
     if (text === '' || (text?.startsWith('#') && !/^#(?:#|CHROM\b)/.test(text))) continue;
     if (text === null || !text.startsWith('#')) {
       const foundText = text === null ? 'the end of the file' : `"${text.slice(0, 40)}"`;
@@ -195,8 +195,8 @@ function parseColumnLine(
   errorAtLine: (message: string) => InputError,
 ): { hasFormat: boolean; samples: string[] } {
   const names = text.split('\t');
-  // Choice: empty columns after INFO are ignored, because files of dbSNP end the #CHROM line with a tab; an empty name between sample names
-  // is an error.
+  // Choice: if all columns after INFO are empty, they are ignored, because files of dbSNP end the #CHROM line with a tab. Otherwise, an
+  // empty sample name is an error, even the last one.
   while (names.length > 8 && names.slice(8).every((name) => name === '')) names.pop();
   if (names.length === 1 && /^#CHROM\s+POS\s/.test(text))
     throw errorAtLine('the columns of the #CHROM line must be separated by tabs, not spaces');
@@ -257,7 +257,7 @@ function addKeyDefinition(
   });
 }
 
-/** Returns the contigs of a header, and the build that a reference, an assembly or any other meta line names. */
+/** Returns the contigs in some meta lines, and the build named by a reference, assembly or contig line, or else by any other of them. */
 function buildEvidence(metaLines: readonly string[]): Pick<BuildEvidence, 'contigs' | 'named'> {
   const contigs = metaLines
     .filter((line) => line.startsWith('##contig='))

@@ -22,7 +22,7 @@ import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
 import { repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
-import { parseFloatBytes, parseInteger, isDigits, latin1Text } from '../text/parse-numbers.js';
+import { parseFloatBytes, parseInteger, isDecimalInteger, latin1Text } from '../text/parse-numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
 import { nonFiniteFaultOf } from '../text/non-finite.js';
@@ -231,7 +231,7 @@ export class VcfParser {
     return true;
   }
 
-  /** Returns the first tab after `at` in the chunk, which may be on a later line. */
+  /** Returns the first tab after `at` in `#searchBuffer`, which may be on a later line; the end of the buffer if there is none. */
   #tabAfter(at: number): number {
     if (this.#nextTab <= at) {
       const tab = this.#searchBuffer.indexOf(9, at + 1);
@@ -249,7 +249,7 @@ export class VcfParser {
 
     line.start = parseInteger(bytes, posFrom, posTo);
     if (!(line.start >= 0) || line.start > 4_294_967_295) {
-      const problem = isDigits(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
+      const problem = isDecimalInteger(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
       return this.#rejectValue('POS', posFrom, posTo, problem);
     }
 
@@ -299,7 +299,7 @@ export class VcfParser {
     );
   }
 
-  /** Adds the records of a line, one per allele and exploded annotation; returns false when the line was rejected. */
+  /** Adds the records of a line, one per allele and exploded annotation; returns false if it was rejected or the chunk is read again. */
   #addRecords(line: VcfLine): boolean {
     const { bytes, refFrom, refTo, altFrom, altTo, hasAlternate } = line;
     const annotations = this.#annotations;
@@ -367,7 +367,7 @@ export class VcfParser {
     return Math.max(stop, line.start + maxFormatLen(line) - 1);
   }
 
-  /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; returns false when the line was rejected. */
+  /** Adds the record of the allele `line.bytes[from..to)`, whose INFO has been parsed; returns false as `#addRecords` does. */
   #addRecord(line: VcfLine, row: number, stop: number, from: number, to: number): boolean {
     if (!this.#fixedColumns.appendRecord(line, row, stop, from, to)) {
       const problem = 'has an item that is no filter name';

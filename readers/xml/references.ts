@@ -21,7 +21,7 @@ const predefinedEntities = [
   { name: 'apos;', code: 39 },
 ];
 
-/** Maximum number of bytes from `&` to `;`: enough to show any name of an entity in the message. */
+/** Maximum number of bytes of a reference, from `&` on; a longer one is an error. */
 const maxReferenceBytes = 64;
 
 /** Resolves references and unifies line ends. The result is never longer than the text. */

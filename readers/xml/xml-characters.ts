@@ -1,6 +1,6 @@
 import { ByteSet, scanBuffer } from '../text/scan-buffer.js';
 
-/** An error of XML syntax; caught per chunk, so it never leaves the reader. `byteOffset` is its position in the chunk. */
+/** An error of XML syntax or an exceeded limit; it never leaves the reader. `byteOffset` is its position in the bytes being read. */
 export class XmlFault extends Error {
   readonly byteOffset: number;
   constructor(at: number, message: string) {
@@ -9,7 +9,7 @@ export class XmlFault extends Error {
   }
 }
 
-/** The bytes with a meaning in XML. */
+/** Bytes with a meaning in XML. */
 export const asciiCodes = {
   tab: 9,
   lineFeed: 10,

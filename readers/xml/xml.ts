@@ -7,8 +7,9 @@ import { readXml } from './read-xml-chunk.js';
 /**
  * XML: each element at `item_depth` is a record (contract 10.6).
  *
- * Choice: all elements at that depth are records, whatever their names; the text of an element without children is stored under
- * `cdata_key`, an empty element is a record without values. Attributes and texts of the elements around the records are not stored.
+ * Choice: all elements at that depth that have the `required_keys` are records, whatever their names. The text of a record, and of another
+ * element with attributes or children, is stored under `cdata_key`. An empty element is a record without values. Attributes and texts of
+ * the elements around the records are not stored.
  */
 export const xmlReader: Reader<XmlParams, XmlHeader> = {
   name: 'xml',

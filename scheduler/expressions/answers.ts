@@ -21,7 +21,7 @@ const bytesPerCharacter = 4;
 const maxBatchCalls = 65_536;
 const maxBatchTextLength = 8_000_000;
 /** Up to this number of noted calls are made one by one, and their answers are kept; more calls are sent as a batch. */
-const minBatchCalls = 8;
+const maxSingleCalls = 8;
 
 /** Asks the host and waits for its reply. Throws an `AppError`. */
 type AskHost = (request: HostRequest) => HostReply;
@@ -142,7 +142,7 @@ export class HostAnswerCache {
   sendPendingCalls(): boolean {
     const notedCalls = [...this.#notedCalls.values()];
     this.#forgetNoted();
-    if (notedCalls.length <= minBatchCalls) for (const { text } of notedCalls) this.#askOne(text);
+    if (notedCalls.length <= maxSingleCalls) for (const { text } of notedCalls) this.#askOne(text);
     else {
       const answers = this.#askBatch(notedCalls.map(({ text }) => text));
       for (let i = 0; i < notedCalls.length; i++) {

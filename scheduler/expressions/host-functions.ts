@@ -11,7 +11,7 @@ import type {
   Runtime,
 } from '../../engine/expression/values/python-values.js';
 import type { HostAnswerCache } from './answers.js';
-import { callCacheOf } from './call-memory.js';
+import { callCacheOf } from './call-cache.js';
 import type { EvaluationContext } from './columns/field-expressions.js';
 import type { HostCalls } from './host-call-protocol.js';
 import { annotateTemplateFunction } from './template-function.js';

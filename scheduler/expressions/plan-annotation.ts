@@ -129,7 +129,7 @@ export function planAnnotation(
   };
 }
 
-/** Compiles all expressions. Throws a 400 that names the field of an invalid one. */
+/** Compiles all expressions. Throws a 400 that names the parameter with an invalid one. */
 function compiledExpressions(
   { fields, preExpression, postExpression }: AnnotationSettings,
   dataNames: readonly string[],

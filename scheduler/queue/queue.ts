@@ -254,7 +254,7 @@ export class JobQueue {
     const task = await catalog.tasks.claim({
       ...(startableIds !== 'any' && { ids: startableIds }),
       exceptKinds: fullKinds.map(({ kind }) => kind),
-      refusedKinds: jobs.flatMap((job) => (job.standalone?.runsOnRefused ? [job.kind] : [])),
+      kindsOnUnavailable: jobs.flatMap((job) => (job.standalone?.runsOnRefused ? [job.kind] : [])),
       idleKinds: jobs.flatMap((job) => (job.requiresIdleTarget ? [job.kind] : [])),
       exclusiveIds: this.#runner.outdatedResults.exclusiveTaskIds,
       // The account's share limits only what starts in standard slots: users wait for interactive tasks, which may take interactive slots

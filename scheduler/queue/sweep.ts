@@ -6,8 +6,8 @@ import { crashpoint } from '../../engine/core/crashpoint.js';
 import type { DataFolder } from '../../engine/core/data-folder.js';
 import { toErrorValue } from '../../engine/core/errors.js';
 import {
-  listFileIdentitiesUnder,
-  entryIdentityOf,
+  listInodeIdentitiesUnder,
+  inodeIdentityOf,
   listFolder,
   quarantineFile,
   removeTree,
@@ -165,8 +165,8 @@ async function sweepScratch(context: SweepContext, jobs: Jobs): Promise<void> {
  */
 async function sweepObjects({ catalog, data, discard, remove }: SweepContext): Promise<void> {
   const origins = [
-    await listFileIdentitiesUnder(data.scratch),
-    await listFileIdentitiesUnder(data.exports),
+    await listInodeIdentitiesUnder(data.scratch),
+    await listInodeIdentitiesUnder(data.exports),
   ];
   for (const { name } of await listFolder(data.objects)) {
     const id = ownerIdInName(/^(\d+)-\d+$/, name);
@@ -175,7 +175,7 @@ async function sweepObjects({ catalog, data, discard, remove }: SweepContext): P
     const version = row && (await catalog.fileVersions.get(row.id, revision));
     if (version?.availability === 'available') continue;
     const path = join(data.objects, name);
-    const identity = entryIdentityOf(path) ?? '';
+    const identity = inodeIdentityOf(path) ?? '';
     // A content that the catalogue has only announced, or whose revision it has not assigned yet, may have been stored after the backup
     // from which the catalogue was restored.
     const isNewer = row !== undefined && (version !== undefined || revision > row.lastRevision);

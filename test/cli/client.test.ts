@@ -40,8 +40,8 @@ test.each([
   ['a download from a server that stops meanwhile', getBreakingOrigin, downloadAll],
   ['an upload to a server that has stopped', getStoppedOrigin, uploadBytes],
   ['an upload to a server that stops meanwhile', getBreakingOrigin, uploadBytes],
-])('%s fails with the address of the server', async (_, originOf, transfer) => {
-  const origin = originOf();
+])('%s fails with the address of the server', async (_, baseUrlOf, transfer) => {
+  const origin = baseUrlOf();
   await expect(transfer(newClient(origin), `${origin}/content`)).rejects.toMatchObject({
     code: 'not-found',
     message: expect.stringContaining(`no server answers at ${origin} (`),

@@ -13,7 +13,7 @@ import { jobFilterParams } from '../jobs/job.operations.js';
 
 type ArchiveTask = Resource<ArchiveRow, JobContext, Partial<ArchiveRow>>;
 
-/** The names in which snapshot and restore tasks differ. */
+/** The names and texts in which the declarations of snapshot and restore tasks differ. */
 interface ArchiveTaskNames {
   readonly name: 'DatasetSnapshotTask' | 'DatasetRestoreTask';
   /** The word for the task in paths (`dataset_snapshot_tasks`), and its key in `metadata.progress`. */

@@ -56,7 +56,7 @@ interface AuditFileFormat {
   line(entry: AuditEntryView): string;
 }
 
-/** The formats of the exported audit log, by their names in requests and as file extensions. */
+/** The formats of the exported audit log by name. The name is the value of `format` in requests and the extension of the file. */
 const fileFormats: Readonly<Record<string, AuditFileFormat>> = {
   jsonl: {
     mediaType: 'application/x-ndjson',

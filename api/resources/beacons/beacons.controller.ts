@@ -118,7 +118,10 @@ async function loadBeaconContexts(
   );
 }
 
-/** Returns the beacon set of a request, which must be one of the caller's own; undefined, with an error in the form, if there is none. */
+/**
+ * Returns the beacon set of a request, which must be one of the caller's own. Adds an error to the form and returns undefined if the caller
+ * can see no such set; throws 403 for a set that is shared with the caller.
+ */
 function readOwnBeaconSet(
   context: AppContext,
   caller: Caller,

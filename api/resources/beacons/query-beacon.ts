@@ -148,8 +148,8 @@ export async function queryBeacons(
 
 /**
  * Returns the query for the beacon's dataset.
- * Choice: if a query of a beacon names no entity type, regions, variants and rs ids in genomic notation are taken as entities. Any other
- * single string is a query string, and the members of a list are phrases, of which at least one must match.
+ * Choice: if a query of a beacon names no entity type and consists only of regions, variants and rs ids in genomic notation, these are
+ * taken as entities. Otherwise a single string is a query string, and several are phrases, of which at least one must match.
  */
 function datasetQuery(
   { params }: BeaconRow,
@@ -179,7 +179,7 @@ function datasetQuery(
   };
 }
 
-/** Returns the conditions that a beacon adds to every query: a list of filters, or an object with keys of a query. */
+/** Returns the conditions that a beacon adds to every query, as keys of a query; `params` is a list of filters or has such keys. */
 function beaconFilters(params: BeaconRow['params']): Readonly<Record<string, unknown>> {
   if (params === null) return {};
   if (Array.isArray(params)) return { filters: params };

@@ -54,8 +54,8 @@ export const datasetBeaconOperations = declareOperations('datasets', 'Datasets',
 
 /**
  * Answers a request of a GA4GH beacon for one dataset (contract 7.2).
- * Choice: the beacon of a dataset finds the variants that begin at the coordinate, which is 1-based as in VCF, and have the allele as
- * alternate. It reads the fields with the entity type `variant`; for a dataset without such a field the answer is 400.
+ * Choice: the beacon of a dataset finds the variants that begin at the coordinate, which is 1-based as in VCF, and have the allele, if
+ * one is given, as alternate. It reads the fields with the entity type `variant`; for a dataset without such a field the answer is 400.
  */
 @Controller()
 export class DatasetBeaconController {

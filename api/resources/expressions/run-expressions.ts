@@ -45,7 +45,7 @@ export async function answerJobCalls(
 
 /**
  * Runs a task of expressions with the rights of a caller and returns its result. The task ends if the client disconnects. Throws an
- * `AppError` if an expression has an error or a limit is exceeded.
+ * `AppError` if the task fails as a whole, for example because a limit is exceeded or the one expression of `evaluate` has an error.
  */
 export function runExpressions<K extends keyof ExpressionRequests>(
   { context, caller, signal }: FunctionScope,

@@ -17,7 +17,7 @@ export function readExpression(form: Form, key: string): string | null | undefin
   return problem === undefined ? text : form.fail(key, problem);
 }
 
-/** Adds an error to the form if the fields of a dataset depend on each other in a circle. */
+/** Adds an error to the form if the computed fields of a dataset depend on each other in a circle. */
 export function refuseCyclicExpressions(
   form: Form,
   fields: readonly Pick<FieldRow, 'name' | 'expression' | 'dependsOn'>[],

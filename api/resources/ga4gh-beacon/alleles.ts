@@ -15,7 +15,7 @@ const iupacCodes: Readonly<Record<string, string>> = {
   N: 'ACGT',
 };
 
-/** Returns whether bases name a single sequence, that is, contain no code for several bases. */
+/** Returns whether bases name a single sequence of DNA, that is, consist only of A, C, G and T. */
 export function isUnambiguous(bases: string): boolean {
   return /^[ACGT]*$/.test(bases);
 }

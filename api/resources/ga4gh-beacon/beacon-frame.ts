@@ -5,7 +5,7 @@ import { apiVersion, defaultRequestSummary, type AnswerGranularity } from './bea
 
 /* The answers by which each beacon describes itself, as the framework of the Beacon standard demands. They do not depend on datasets. */
 
-/** The path of all beacons. */
+/** The path below which all beacons are. */
 export const beaconRoot = '/beacon/v2';
 
 const beaconSpecUrl = 'https://raw.githubusercontent.com/ga4gh-beacon/beacon-v2/main';

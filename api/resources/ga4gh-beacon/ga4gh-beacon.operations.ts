@@ -82,7 +82,7 @@ const serviceInfoAnswer = answerSchema(
   ),
 );
 
-/** Returns the schema of an answer to a query: `meta`, `responseSummary` and, with the granularity record, `response`. */
+/** Returns the schema of an answer with entries: `meta`, `responseSummary`, and optionally `response` (granularity record) and `info`. */
 function entryTypeAnswer(name: string, description: string, type: 'dataset' | 'genomicVariant', example: object): NamedSchema {
   return answerSchema(name, description, {
     meta: {

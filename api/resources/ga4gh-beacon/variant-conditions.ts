@@ -15,7 +15,7 @@ interface QueryConditions {
  * Returns the conditions under which records of a dataset are the variants that a request asks for. Throws an `invalid` error if the
  * dataset lacks the fields needed: it then cannot say whether it has such a variant.
  * Choice: the variants of a dataset are the records with a value in a field of the entity type `variant`. If `start` or `end` has two
- * values, the second is excluded. An empty allele also finds the variants that VCF writes with the preceding base.
+ * values, the second is excluded. A request with an empty allele finds the variants as VCF writes them, with the preceding base.
  */
 export function variantConditions(
   variants: QueriedVariants,

@@ -20,7 +20,7 @@ import type { AppContext } from '../../http/app-context.js';
 import type { Caller } from '../../http/api-request.js';
 import {
   requireAvailableDataset,
-  requireDatasetByName,
+  requireDatasetOfKey,
   requireNoSnapshot,
   requireResource,
 } from '../../http/require-resource.js';
@@ -36,7 +36,7 @@ export async function createImport(
   caller: Caller,
   form: Form,
 ): Promise<ImportRow> {
-  const dataset = await requireDatasetByName(context.catalog, caller, form, 'dataset_id', 'write');
+  const dataset = await requireDatasetOfKey(context.catalog, caller, form, 'dataset_id', 'write');
   const source = await readSource(context, caller, form);
   const template = await readTemplate(context.catalog, caller, form);
   const options = withTemplate(template, importResource.readCreate(form));
@@ -109,7 +109,10 @@ export function checkRejectionParams(
   }
 }
 
-/** Choice: `on_error: reject` with `strict_validation` or `raise_on_errors` is refused, because they fail the import at an error. */
+/**
+ * Returns what is wrong with the options about invalid records; undefined if they are valid.
+ * Choice: `on_error: reject` with `strict_validation` or `raise_on_errors` is refused, because they fail the import at an error.
+ */
 function rejectionProblem(params: JsonObject): string | undefined {
   const { on_error: onError, max_rejected: maxRejected } = params;
   const key = (['strict_validation', 'raise_on_errors'] as const).find((one) => params[one]);
@@ -161,7 +164,7 @@ function* jsonLines(records: readonly JsonObject[]): Generator<Uint8Array> {
 /** The source of the records: a file, the request or a manifest. */
 interface RequestedSource {
   readonly kind: ImportRow['source'];
-  /** The key of the request that names the source, for error messages. */
+  /** The key of the request that names the source. */
   readonly key: string;
   readonly object?: ObjectRow;
   readonly records?: readonly JsonObject[];

@@ -76,9 +76,9 @@ export function readTargetFields(form: Form, key: string): readonly JsonObject[]
 }
 
 /**
- * Adds an error to the form for each repeated name, and for each target field that would change the type of a field of the dataset or, once
- * the field holds data, make it a list, no list or transient. The other properties of the target field replace those of the dataset's
- * field.
+ * Adds an error to the form for each repeated name, and for each target field that would change the type of a field of the dataset, unless
+ * that is `auto`, or, once the field holds data, make it a list, no list or transient. The other properties of the target field replace
+ * those of the dataset's field.
  */
 export function checkTargetFields(
   form: Form,

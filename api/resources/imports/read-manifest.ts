@@ -52,7 +52,7 @@ export interface ManifestFile {
   readonly filename: string | null;
 }
 
-/** Returns the file object with this id, or an error message if there is none that the caller may read. */
+/** Returns the file object with this id, or an error message if there is no uploaded one that the caller may read. */
 type FindFile = (objectId: unknown) => Promise<ObjectRow | string>;
 
 /**

@@ -42,7 +42,7 @@ export class JobPresenter extends Presenter {
     );
   }
 
-  /** Returns the view of a dataset, and its vault; null if it has been deleted. */
+  /** Returns the view of a dataset and the id of its vault; both are null if the dataset has been deleted. */
   loadJobDatasetContext(id: number): Promise<JobDatasetContext> {
     const contextPromise = this.#datasets.get(id) ?? this.#readJobDatasetContext(id);
     this.#datasets.set(id, contextPromise);

@@ -8,7 +8,7 @@ import type { Form } from '../../http/form.js';
 import type { Caller } from '../../http/api-request.js';
 import {
   requireAvailableDataset,
-  requireDatasetByName,
+  requireDatasetOfKey,
   requireNoSnapshot,
 } from '../../http/require-resource.js';
 import { checkRejectionParams } from '../imports/create-import.js';
@@ -25,8 +25,8 @@ export async function createMigration(
   form: Form,
 ): Promise<DatasetMigrationRow> {
   const { catalog } = context;
-  const source = await requireDatasetByName(catalog, caller, form, 'source_id', 'read');
-  const target = await requireDatasetByName(catalog, caller, form, 'target_id', 'write');
+  const source = await requireDatasetOfKey(catalog, caller, form, 'source_id', 'read');
+  const target = await requireDatasetOfKey(catalog, caller, form, 'target_id', 'write');
   const params = source && (await readParams(context, form, source));
   const asOf = source && (await readAsOf(context, form, source.id, 'source_params', params ?? {}));
   const options = migrationResource.readCreate(form);

@@ -65,7 +65,7 @@ export function signInPage(csrfToken: string, message?: string): AuthorizationPa
 }
 
 /** The contents of the consent page. */
-interface ConsentRequest {
+interface ConsentPageContent {
   readonly request: AuthorizationRequest;
   /** The user who registered the application. */
   readonly owner: string;
@@ -77,7 +77,7 @@ interface ConsentRequest {
 /** Returns the page on which a user grants or refuses an application access. */
 export function consentPage(
   csrfToken: string,
-  { request, owner, email, tokensPath }: ConsentRequest,
+  { request, owner, email, tokensPath }: ConsentPageContent,
 ): AuthorizationPage {
   const { application, redirectUri, scope } = request;
   const access = scope === 'read' ? 'read' : 'read, change and delete';

@@ -3,7 +3,7 @@ import { hashSecret, isSameSecret, randomSecret } from '../../../engine/catalog/
 import type { AppContext } from '../../http/app-context.js';
 import type { ApiReply, ApiRequest } from '../../http/api-request.js';
 
-/** A browser that visits the authorization page. */
+/** The session of a browser that visits the authorization page, before or after a sign-in. */
 export interface BrowserSession {
   /** The value of its cookie; after a sign-in, the secret of the session. */
   readonly cookie: string;

@@ -108,7 +108,10 @@ export class ObjectCopiesController {
     });
   }
 
-  /** Returns the object in the vault that a key of the request names; undefined if the key is absent or its value is a mistake. */
+  /**
+   * Returns the object that a key of the request names, which must be in the vault and of one of the types; undefined if the key is absent
+   * or its value is a mistake.
+   */
   async #readObject(
     form: Form,
     key: string,

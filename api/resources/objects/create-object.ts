@@ -88,8 +88,8 @@ export async function createObject(
 }
 
 /**
- * Choice: clients copy the fields of a new dataset from a template. Transient fields of the template are checked like all others, but not
- * created.
+ * Returns whether a field of a request or a template is transient.
+ * Choice: clients copy the fields of a new dataset from a template. Transient fields are checked like all others, but not created.
  */
 function isTransient(field: JsonObject): boolean {
   return field['is_transient'] === true;

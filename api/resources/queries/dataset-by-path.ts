@@ -7,7 +7,7 @@ import { readId } from '../../http/form.js';
 import type { Caller } from '../../http/api-request.js';
 import { requireResource } from '../../http/require-resource.js';
 
-/** Returns the dataset with this id or full path; throws a 404 unless it exists and the caller may read it. */
+/** Returns the dataset with this id or full path. Throws a 404 if there is none that the caller may read, and a 400 for any other value. */
 export async function findDatasetByIdOrPath(
   context: AppContext,
   caller: Caller,

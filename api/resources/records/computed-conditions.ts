@@ -107,7 +107,7 @@ async function answerSeparatedQuery(
       is_cached: wasReady,
     };
     const { stored: storedPositions, computed: computedPositions } = separation.positions;
-    const conditions = await explainComputed(separation.stored, computedQuery.fields, data, signal);
+    const conditions = await explainStoredPart(separation.stored, computedQuery.fields, data, signal);
     const storedExplanation = explanationAt(conditions, storedPositions);
     const computedExplanation = { ...costs, explain: explanationAt(explain, computedPositions) };
     return {
@@ -119,7 +119,7 @@ async function answerSeparatedQuery(
 }
 
 /** Returns the explanation of the query that finds the records for which fields are computed. */
-async function explainComputed(
+async function explainStoredPart(
   storedQuery: JsonObject,
   fields: readonly DatasetField[],
   { engine, snapshot }: QueriedData,

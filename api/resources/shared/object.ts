@@ -56,7 +56,7 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly globalBeacon: GlobalBeaconRow | undefined;
   /** The number of versions of the file that are not deleted. */
   readonly numVersions: number;
-  /** The target of a shortcut; null if it was deleted or the caller may not read it. */
+  /** The target of a shortcut; null if it was deleted or the caller may not read it, and for any other object. */
   readonly target: object | null;
   /** The metadata of the vault and of the folders that hold it. */
   readonly inheritedMetadata: ObjectRow['metadata'];

@@ -111,8 +111,8 @@ const maxShortcuts = 32;
 
 /**
  * Follows the shortcuts in a filter by full path (contract 6.3): a shortcut on the path stands for the folder or vault to which it leads, a
- * shortcut at its end for its target. Returns any other filter unchanged, and also one whose path leads to nothing that the caller may
- * read.
+ * shortcut at its end for its target, or for itself if that is a vault or a web address. Returns any other filter unchanged, and also one
+ * whose path leads to nothing that the caller may read.
  */
 export async function followShortcuts(
   tables: Tables,

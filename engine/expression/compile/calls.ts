@@ -75,7 +75,7 @@ function plainArguments(
   return args.map(({ value }) => compiler.compile(value, scope));
 }
 
-function takesExactCount(native: Native | undefined, count: number): native is Native {
+function acceptsArgumentCount(native: Native | undefined, count: number): native is Native {
   return (
     native !== undefined &&
     native.variadic === undefined &&
@@ -92,7 +92,7 @@ function compileNativeCall(
 ): CompiledNode {
   const { state } = compiler;
   const plainArgs = plainArguments(compiler, args, scope);
-  if (plainArgs !== undefined && takesExactCount(native, plainArgs.length)) {
+  if (plainArgs !== undefined && acceptsArgumentCount(native, plainArgs.length)) {
     const { code } = native;
     const [a, b, c] = plainArgs;
     if (a === undefined) return () => code(state);
@@ -173,8 +173,8 @@ function compileMethodCall(
   if (plainArgs === undefined || plainArgs.length > 3) return (frame) => slow(object(frame), frame);
   const ofText = methodOfType('str', name);
   const ofDict = methodOfType('dict', name);
-  const fastText = takesExactCount(ofText, plainArgs.length) ? ofText.code : undefined;
-  const fastDict = takesExactCount(ofDict, plainArgs.length) ? ofDict.code : undefined;
+  const fastText = acceptsArgumentCount(ofText, plainArgs.length) ? ofText.code : undefined;
+  const fastDict = acceptsArgumentCount(ofDict, plainArgs.length) ? ofDict.code : undefined;
   const fast = (self: PyValue) =>
     typeof self === 'string' ? fastText : self instanceof PyDict ? fastDict : undefined;
   const [a, b, c] = plainArgs;

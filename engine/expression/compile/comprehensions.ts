@@ -279,8 +279,8 @@ function generateFromOneClause(
 }
 
 /**
- * Returns to the budget the memory that one pass of a loop has used, if its only result is a simple value; not if a collection was changed
- * during the pass, because the collection may keep some of the memory.
+ * Returns to the budget the memory that one pass of a loop has used, apart from that of its result, if its only result is a simple value;
+ * not if a collection was changed during the pass, because the collection may keep some of the memory.
  */
 function releasePassMemory(
   state: EvaluationState,

@@ -23,9 +23,9 @@ interface Operand {
 
 /**
  * Evaluates an expression for many records at once, operator by operator. Returns undefined if the expression contains anything but
- * numbers, bools, arithmetic, comparisons, `and`, `or`, `not`, conditionals, and members of the record that are columns of numbers, or
- * combines kinds of number in a way that is not supported. Steps and memory are not counted, because for each record, far less is used than
- * any limit allows.
+ * numbers, bools, arithmetic without `**`, comparisons by equality or order, `and`, `or`, `not`, conditionals, and members of the record
+ * that are columns of numbers, or combines kinds of number in a way that is not supported. Steps and memory are not counted, because for
+ * each record, far less is used than any limit allows.
  */
 export function evaluateNumbers(
   root: SyntaxNode,

@@ -31,7 +31,7 @@ export function searchGroups(
 ): PyValue {
   const { matcher, program, subject } = bindMatcher(runtime, pattern, text, flags);
   const match = matcher.search(0, false);
-  // Choice: a search with a regular expression that finds no match returns an empty list.
+  // Choice: `search_groups` returns an empty list if there is no match.
   return new PyList(match === undefined ? [] : groupsOf(program, subject, match));
 }
 

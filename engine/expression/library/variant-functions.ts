@@ -8,7 +8,7 @@ const regionPattern = /^(GRCH3[78])-(\w+)-(\d{1,10})-(\d{1,10})$/i;
 const chromosomePattern = /^(?:[1-9]|1\d|2[0-2]|X|Y|MT)$/;
 
 /**
- * Returns the identifiers of the entity types that need no reference data.
+ * Returns the identifiers that a text stands for as an entity of a type, without reference data; an empty list if there are none.
  * Choice: VCF-like text and regions (`chr7:1-2`) without a build are GRCH38.
  */
 export function entityIds(runtime: Runtime, type: PyValue, entity: PyValue): PyValue {

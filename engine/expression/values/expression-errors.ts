@@ -97,7 +97,7 @@ export function suggestSimilar(
   };
 }
 
-/** Returns the error for an operation on a value of the wrong type. */
+/** Returns the error for an operation on a value of the wrong type, or for a call with the wrong arguments. */
 export function typeError(message: string, suggest?: () => readonly string[]): ExpressionError {
   return new ExpressionError('TypeError', message, suggest);
 }
@@ -112,7 +112,7 @@ export function overflowError(message: string): ExpressionError {
   return new ExpressionError('OverflowError', message);
 }
 
-/** Returns the error for a division or modulo by zero. */
+/** Returns the error for a division or modulo by zero, or for a negative power of zero. */
 export function zeroDivisionError(message: string): ExpressionError {
   return new ExpressionError('ZeroDivisionError', message);
 }

@@ -9,8 +9,8 @@ export const numberTextPattern =
   '[ \\t]*[+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \\t]*';
 
 /**
- * Matches the start of a term. RE2's `\b` would recognise only ASCII letters, and case folding of these character classes would make
- * patterns slow to compile.
+ * Matches the start of a term. RE2's `\b` would recognize only ASCII letters. The class stays outside the case-insensitive groups, because
+ * case folding of it would make patterns slow to compile.
  */
 const termStartPattern = `(?:^|[${separators}])`;
 const termEndPattern = `(?:$|[${separators}])`;

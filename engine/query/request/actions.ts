@@ -161,7 +161,7 @@ export function lacksAction(name: string): boolean {
   return action === undefined || !(actionsByName.has(action) || lengthActionByName.has(action));
 }
 
-/** Returns true for an action that compares by order. */
+/** Returns true for an action that compares the values of a field by order, unlike `length__gte`, which compares their number. */
 export function isRangeAction(name: string): boolean {
   return actionsByName.get(name)?.types === isRangeType;
 }

@@ -244,9 +244,7 @@ function variantPredicate(
 /** Matches the names of fields that hold rs ids; `row_id` is the ID of a VCF record. */
 const rsFieldPattern =
   /^(?:(?:rs|dbsnp)(?:_?(?:rs|ids?|rs_?ids?|number))?|avsnp\d*|(?:row_|snp_?|variant_)?id|snp|existing_variation)$/i;
-/**
- * Matches the names of variant fields that may store the number of an rs id without its prefix, as the key RS of ClinVar and dbSNP does.
- */
+/** Matches the names of fields that may store the number of an rs id without its prefix, as the key RS of ClinVar and dbSNP does. */
 const rsNumberFieldPattern = /^(?:rs|dbsnp)/i;
 
 /** Matches records with an rs id, alone or among several in one text, in a field of variants or in a field whose name indicates rs ids. */

@@ -188,7 +188,7 @@ const facetKindSynonyms: Synonyms = {
   quantiles: ['percentiles'],
 };
 
-/** Returns the kinds of facets that a field of this type can have, the default first (query language 3.1). */
+/** Returns the kinds of facets that a field can have (query language 3.1), the default first; `_id` has no default. */
 function facetKindsOfType(name: string, type: DataType): readonly FacetKind[] {
   if (name === '_id') return ['count'];
   if (isNumeric(type)) return ['stats', 'histogram', 'percentiles', 'count', 'terms'];

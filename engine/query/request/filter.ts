@@ -139,7 +139,8 @@ function combiningOperator(build: (members: Predicate[]) => Predicate): FilterOp
 }
 
 /**
- * Parses the operand of `any` (Strandlake's extension of query language 2.1): one element of the list at `path` satisfies all of `filters`.
+ * Parses the operand of `any` (Strandlake's extension of query language 2.1): one element of the list that the operand's `path` names
+ * satisfies all of its `filters`.
  */
 function sameElementCondition(
   operand: unknown,

@@ -19,8 +19,9 @@ interface Locus {
 const regionPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z_.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?):(\d[\d,]{0,14})(?:(?:-|\.\.)(\d[\d,]{0,14}))?$/i;
 /**
- * Matches a variant: an optional build and a chromosome as in a region, a position, and a reference and an alternate allele. The parts are
- * separated by `-`, `:` or `_`, the alleles also by `>` or `/`; the position may follow `g.`.
+ * Matches a variant: an optional build and a chromosome as in a region (but no `_` in a name after `chr`), a position, and a reference and
+ * an alternate allele. The parts are separated by `-`, `:` or `_`, the alleles also by `>` or `/`. The position may follow `g.`, and the
+ * reference may follow the position directly or after a space.
  */
 const variantPattern =
   /^(?:(grch3[78]|hg19|hg38|t2t-chm13|chm13|hs1)[-:])?(?:chr)?((?<=chr)[0-9a-z.]+|\d{1,2}|[xym]|mt|[a-z]{2}_?\d{6,}(?:\.\d+)?)[-:_](?:g\.)?(\d[\d,]{0,14})[-:_ ]?([acgtn]+)[-:_>/]([acgtn]+|\*|<[^<>]+>)$/i;

@@ -33,7 +33,7 @@ interface CompiledQueryString {
 
 /**
  * Parses `query` (query language 4); a blank string matches every record. Throws an `invalid` or `budget` error with the key `query` that
- * names the position in the string.
+ * names the position of the mistake or the exceeded limit.
  */
 export function parseQueryString(input: unknown, fields: FieldIndex): CompiledQueryString {
   if (input === undefined || input === null) return unrankedQuery(all);
@@ -169,8 +169,8 @@ function termPredicate(parts: readonly WildPart[], field: FieldRef): Predicate {
 }
 
 /**
- * Returns the condition of a text without wildcards: a phrase in a field of type text or string, and equality in any other field; `none` if
- * the text is not a value of the field's type.
+ * Returns the condition of a text without wildcards: a phrase in a field of type text or string, and equality in any other field. A text
+ * without terms has to equal a whole string, and matches no field of type text. `none` if the text is not a value of the field's type.
  */
 function textPredicate(text: string, field: FieldRef): Predicate {
   if (!isTextField(field)) return noneIfIncomparable(() => conditionOfAction(field, '', text));

@@ -50,7 +50,10 @@ function comparableValue({ type }: FieldRef, value: unknown): bigint | number {
   return type === 'double' || type === 'float' ? roundToFieldType(type, number) : number;
 }
 
-/** Returns a range from two ends, each inclusive, exclusive or open (null). Throws the same `Problem`s as `conditionOfAction`. */
+/**
+ * Returns a range from two ends, each inclusive, exclusive or open (null). Throws a `Problem` if the field's type has no ranges or an end
+ * is invalid.
+ */
 export function intervalPredicate(
   field: FieldRef,
   from: RangeEndText | null,

@@ -62,7 +62,7 @@ function readPosition(value: unknown): bigint {
   return number;
 }
 
-/** Returns the names of a chromosome in upper case and without `chr`; the mitochondrial chromosome has two names. */
+/** Returns all names of a chromosome that is named in upper case and without `chr`; the mitochondrial chromosome has two names. */
 export function chromosomeNames(name: string): readonly string[] {
   return name === 'M' || name === 'MT' ? ['M', 'MT'] : [name];
 }

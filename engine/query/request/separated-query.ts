@@ -8,7 +8,7 @@ import { isPair } from './filter.js';
 export interface SeparatedQuery {
   readonly stored: JsonObject;
   readonly computed: JsonObject;
-  /** The positions of each part's filters in the query: `filters[2].and[0]`. */
+  /** The positions of each part's filters in the query: `filters[2].and[0]`; empty if the filters have not been separated. */
   readonly positions: { readonly stored: readonly string[]; readonly computed: readonly string[] };
   /** The paths of the stored fields that the second part names; null: all fields. */
   readonly paths: readonly (readonly string[])[] | null;
@@ -149,7 +149,7 @@ function refersToName(text: string, names: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Returns whether a query string names a field, as in `depth:[1 TO 9]` or `info.depth:3`. */
+/** Returns whether a query string has the name of a field, or of a field inside it, before a colon, as in `depth:3` or `depth.mean:3`. */
 function isNamedInQueryString(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     const before = text[at - 1] ?? ' ';

@@ -32,7 +32,7 @@ export interface QueryOptions {
   readonly isIdle?: boolean | undefined;
 }
 
-/** Returns the offset of the next page; null on the last page. */
+/** Returns the offset of the next page; null on the last page and on an empty page. */
 export function nextOffset(
   request: Pick<QueryRequest, 'offset'>,
   count: number,

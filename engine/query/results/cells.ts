@@ -91,7 +91,10 @@ function titleKey(path: readonly string[]): string {
   return path.join('\n');
 }
 
-/** Returns the leaf columns below a column. `above` wraps a column in its enclosing objects, so that it is read from inside them. */
+/**
+ * Returns the columns of the cells of a column: its leaves and lists. `above` wraps a column in its enclosing objects, so that it is read
+ * from inside them.
+ */
 function leafCells(
   column: Column,
   path: readonly string[],

@@ -320,7 +320,7 @@ function doubleLength<T extends Uint8Array | Int32Array>(array: T): T {
   return wider;
 }
 
-/** Converts flags of one byte each to a bitmap, whose lowest bit comes first and which is padded to 64 bits. */
+/** Converts flags of one byte each to a bitmap, whose lowest bit comes first and which is padded to a multiple of 64 bits. */
 function packBits(flags: Uint8Array, length: number): Uint8Array {
   const bits = new Uint8Array(Math.ceil(length / 64) * 8);
   for (let i = 0; i < length; i++) bits[i >> 3]! |= flags[i]! << (i & 7);

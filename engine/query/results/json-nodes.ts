@@ -23,7 +23,7 @@ export interface TextNode {
 export type TextTarget = 'json' | 'cell' | 'elements' | 'element';
 
 /**
- * Creates the nodes that write records as text. A cell shows one leaf, so the objects around the leaf are not written: their node is that
+ * Creates the nodes that write records as text. A cell shows one leaf or list, so the objects around it are not written: their node is that
  * of their only member.
  */
 export const textNodes: NodeFactory<TextNode, TextTarget> = {
@@ -62,7 +62,7 @@ class ScalarNode implements TextNode {
 /** Writes a list of scalars. */
 export class ListNode implements TextNode {
   readonly cursor: LeafCursor;
-  /** The definition level at which the list is null. */
+  /** The highest definition level at which the list is null. */
   readonly depth: number;
   readonly type: ScalarType;
 

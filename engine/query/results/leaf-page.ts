@@ -10,11 +10,11 @@ import { LeafValues, objectOverheadBytes, readLeafValues } from './leaf-values.j
 
 /** The values of a leaf in all rows of one page, or in one of these rows, with random access. */
 export interface LeafPage {
-  /** The first slot of row i, followed by the number of slots; undefined if every row is one slot. */
+  /** The first slot of row i, followed by the number of slots; undefined only if every row is one slot. */
   readonly rowSlots: Int32Array | undefined;
-  /** The repetition level of each slot; undefined if the leaf is in at most one list, or if every row is one slot. */
+  /** The repetition level of each slot; undefined only if the leaf is in at most one list, or every row is one slot. */
   readonly repetition: Uint8Array | undefined;
-  /** Definition level of each slot; undefined if all slots have the level `level`. */
+  /** Definition level of each slot; undefined only if all slots have the level `level`. */
   readonly definition: Uint8Array | undefined;
   readonly level: number;
   /** The index in `values` or `indices` of each slot's value; undefined if that is the number of the slot. */

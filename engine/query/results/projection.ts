@@ -12,8 +12,8 @@ export interface ProjectedColumn {
 
 /**
  * Returns the columns that a query returns, without those that `fields` and `exclude_fields` exclude. They come in the order of `fields`,
- * if given; otherwise `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored. Equal requests get the same array
- * object.
+ * if given; otherwise `_id`, `_commit`, and the dataset's fields by `ordering`, then as they were stored. Equal requests get the same
+ * array object while it is cached.
  *
  * Choice: with `fields`, keys come in the order of that list.
  */
@@ -73,7 +73,8 @@ function newProjection(
 
 /**
  * Returns the stored columns, then the declared top-level fields without a stored column. A dotted name without data is probably a member
- * of an object, which records without a value lack, so its field is returned only if the request names it.
+ * of an object, which records without a value lack, so its field is left out unless the request has `fields`, from which the caller
+ * then picks.
  */
 function storedAndDeclaredColumns(
   columns: Columns,

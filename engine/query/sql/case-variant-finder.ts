@@ -92,7 +92,7 @@ export class CaseVariantFinder {
       const { dialect, params, source } = statement;
       const value = expression.isMany ? dialect.spread(expression.sql) : expression.sql;
       const sql = `SELECT 1 FROM (SELECT ${value} AS v FROM ${source})
-        WHERE ${dialect.isNotWritten('v', letters)} LIMIT 1`;
+        WHERE ${dialect.isNotAsciiInCase('v', letters)} LIMIT 1`;
       const otherVariants = await this.#engine.run(sql, params.boundValues);
       if (otherVariants.length === 0) return letters;
     }

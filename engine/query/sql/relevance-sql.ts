@@ -25,8 +25,8 @@ export function relevanceSql(
 }
 
 /**
- * Returns the BM25 score of one condition as SQL, with the same operations in the same order as bm25.ts; an empty list for a condition that
- * adds nothing.
+ * Returns the score of one condition as SQL: BM25 on a text field, with the same operations in the same order as bm25.ts, and the weight
+ * alone on any other field. An empty list for a condition that adds nothing.
  */
 function termScoreSql(
   statement: Statement,

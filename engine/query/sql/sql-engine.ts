@@ -24,7 +24,7 @@ import { makeFolder } from '../../core/files.js';
 import type { DialectFactory } from './dialect/dialect.js';
 import { duckdbDialect } from './dialect/duckdb.js';
 import type { RunOptions } from '../executor/run-options.js';
-import { StatementInterrupter } from './guard.js';
+import { StatementInterrupter } from './statement-interrupter.js';
 import { LeasePool } from './lease-pool.js';
 import type { Param } from './dialect/params.js';
 import type { QueryQuarantine } from './query-quarantine.js';
@@ -34,7 +34,7 @@ const defaultConnections = 4;
 
 /** Resource limits of the SQL engine, and the folders that it may read. */
 export interface SqlEngineOptions {
-  /** Absolute path of the data folder. Only its `datasets/` folder can be read. */
+  /** Absolute path of the data folder, whose `datasets/` folder can be read. */
   readonly dataFolder: string;
   /** Absolute paths of further folders that can be read. */
   readonly otherFolders?: readonly string[];
@@ -48,7 +48,7 @@ export interface SqlEngineOptions {
   readonly quarantine?: QueryQuarantine;
 }
 
-/** An SQL engine that reads committed files only. */
+/** An SQL engine that only reads. */
 export interface SqlEngine {
   /** The dialect of the engine. */
   readonly language: DialectFactory;

@@ -61,7 +61,7 @@ export interface ComputedBatch {
  */
 export const chunkExpressionsTimeoutMs = 300_000;
 
-/** Computes the fields of a chunk of an import or migration. Only the columns that expressions read, and `_errors`, may be decoded. */
+/** Computes the fields of a chunk of an import or migration. It decodes no columns but those that expressions read, and `_errors`. */
 export function computeFields(input: ComputationInput): ComputedBatch {
   return new FieldComputation(input).computeBatch();
 }
@@ -127,8 +127,8 @@ class FieldComputation {
   }
 
   /**
-   * First evaluates the independent and joined steps one after the other, by columns where possible, which is faster; then evaluates the
-   * other steps together, record by record.
+   * First evaluates the independent steps and those of `batchedCallSteps` one after the other, by columns where possible, which is faster;
+   * then evaluates the other steps together, record by record.
    */
   #evaluate(steps: readonly ComputationStep[], jobResults: JobResults): void {
     const { batch, expressions, host, timeoutMs = chunkExpressionsTimeoutMs } = this.#input;

@@ -4,7 +4,7 @@ import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { computedMarksColumn } from '../../../engine/ingest/physical-names.js';
 
 /**
- * Adds `computedMarksColumn` to the records of an upsert. `names` are the fields that may not be computed for all records, in the order of
+ * Adds `computedMarksColumn` to the records of an upsert. `names` are the fields that are computed for some records only, in the order of
  * their marks. The column is not among the columns seen, because no dataset stores it.
  */
 export function withComputedMarks(

@@ -67,7 +67,7 @@ export function computeBatchedStep(
     const index = indices[row]!;
     const isOpen =
       index > 0 &&
-      !indexedResults.textResults.hasText(index) &&
+      !indexedResults.textResults.hasResult(index) &&
       !indexedResults.textResults.isMarkedElsewhere(index);
     return isOpen && results.findForRow(row) === undefined;
   });
@@ -79,7 +79,7 @@ export function computeBatchedStep(
   const settle = (row: number): void => {
     const index = indices[row]!;
     if (
-      indexedResults.textResults.hasText(index) ||
+      indexedResults.textResults.hasResult(index) ||
       errorByIndex.has(index) ||
       otherResults.has(index)
     )

@@ -54,7 +54,7 @@ export class RecordSlots implements RecordFields {
     return this.#addSlot([name], () => this.#findSource([name]));
   }
 
-  /** Gives every field of the input a slot, in the order of the record. */
+  /** Gives every field of the input a slot, in the order of the record, and then every other declared field. */
   addAllFields(): void {
     for (const { name } of this.#batch.columns) this.slotOfField(name);
     for (const name of this.#declaredNames) this.slotOfField(name);

@@ -1,7 +1,7 @@
 import { wordBytes, type TextDictionary } from '../../../engine/ingest/text-dictionary.js';
 
 /** The values of `TextResults.nulls`, which say what the result with each index is: a text, None, not known yet, or stored elsewhere. */
-const [isText, isNone, isUnknown, isElsewhere] = [0, 1, 2, 3];
+const [textState, noneState, unknownState, elsewhereState] = [0, 1, 2, 3];
 
 /** Results that are texts or None, by dictionary index, as bytes that columns can copy without creating strings. */
 export class TextResults implements TextDictionary {
@@ -16,25 +16,25 @@ export class TextResults implements TextDictionary {
     return this.#end + 9 * this.nulls.length;
   }
 
-  hasText(index: number): boolean {
-    return index < this.nulls.length && this.nulls[index]! < isUnknown;
+  hasResult(index: number): boolean {
+    return index < this.nulls.length && this.nulls[index]! < unknownState;
   }
 
   /** Whether `markElsewhere` was called for an index and no result was stored here since. */
   isMarkedElsewhere(index: number): boolean {
-    return index < this.nulls.length && this.nulls[index] === isElsewhere;
+    return index < this.nulls.length && this.nulls[index] === elsewhereState;
   }
 
   /** Marks an index whose result is not stored here: another cache has it, or an evaluation must find it. */
   markElsewhere(index: number): void {
     this.reserve(index);
-    this.nulls[index] = isElsewhere;
+    this.nulls[index] = elsewhereState;
   }
 
   /** Returns the result with an index; undefined if it is not stored here. */
   findText(index: number): string | null | undefined {
-    if (!this.hasText(index)) return undefined;
-    if (this.nulls[index] === isNone) return null;
+    if (!this.hasResult(index)) return undefined;
+    if (this.nulls[index] === noneState) return null;
     const { buffer } = this.bytes;
     const from = this.begins[index]!;
     return Buffer.from(buffer, from, this.ends[index]! - from).toString();
@@ -47,7 +47,7 @@ export class TextResults implements TextDictionary {
     const size = Math.max(index + 1, 2 * length, 1 << 10);
     this.begins = copyInto(this.begins, new Int32Array(size));
     this.ends = copyInto(this.ends, new Int32Array(size));
-    this.nulls = copyInto(this.nulls, new Uint8Array(size).fill(isUnknown));
+    this.nulls = copyInto(this.nulls, new Uint8Array(size).fill(unknownState));
   }
 
   /** Keeps the text `source[from..to)`, which must be UTF-8. */
@@ -63,12 +63,12 @@ export class TextResults implements TextDictionary {
     for (let i = from, at = this.#end; i < to; i++, at++) bytes.setUint8(at, source[i]!);
     this.begins[index] = this.#end;
     this.ends[index] = this.#end = end;
-    this.nulls[index] = isText;
+    this.nulls[index] = textState;
   }
 
   keepNone(index: number): void {
     this.reserve(index);
-    this.nulls[index] = isNone;
+    this.nulls[index] = noneState;
   }
 }
 

@@ -24,7 +24,7 @@ const maxPartBytes = 64 << 20;
  */
 const maxUnmeasuredRows = 16;
 /** Maximum number of records in a part as long as there are no more parts than threads; smaller parts are not worth their segments. */
-const minRowsPerThread = 1 << 14;
+const rowsPerPartOfThread = 1 << 14;
 
 /** Returns the matches in the order of their row ids. */
 export function sortByRowId(matches: RowMatches): RowMatches {
@@ -85,7 +85,7 @@ export function divideMatches(
     count /
       Math.max(
         Math.ceil(count / maxSegmentRows),
-        Math.min(threads, Math.ceil(count / minRowsPerThread)),
+        Math.min(threads, Math.ceil(count / rowsPerPartOfThread)),
       ),
   );
   const order = isWhole ? orderByGivenRecord(matches, given) : undefined;
@@ -161,7 +161,7 @@ function matchedFlags(
   return isMatched;
 }
 
-/** Whether each record of a given segment has a value for each of the `wanted` columns, according to the statistics. */
+/** Whether, as far as the statistics tell, each record of a segment has a value for each `wanted` column; false if one stores JSON. */
 export function hasValuesForAll(
   { columns, stats }: Pick<Segment, 'columns' | 'stats'>,
   wanted: Columns,

@@ -30,7 +30,7 @@ import {
 } from '../change/missing-keys.js';
 import { mayHoldKey } from '../change/key-columns.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
-import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
+import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-cache.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
 import { producesRecords } from '../../expressions/columns/field-expressions.js';

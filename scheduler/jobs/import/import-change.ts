@@ -13,7 +13,7 @@ export class ImportChange {
   /**
    * Returns the stored records that chunks may replace as soon as they have been read; undefined if chunks are written as intermediate
    * segments. These are records of the version at the beginning of the import, which is run again if another commit of records follows that
-   * version. So only an import of one source that names records by their `_id` does this, and only if the source is small.
+   * version. So only an import of one small source that overwrites or updates records by their `_id` does this.
    */
   readonly findReplaceable: (() => Promise<ReplaceableRows | undefined>) | undefined;
   readonly #change: RecordChange;

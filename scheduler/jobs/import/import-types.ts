@@ -22,7 +22,7 @@ export interface ImportParams {
   readonly stored: Columns;
   /** The columns whose types the import must keep: stored ones, and those of declared fields. */
   readonly known: Columns;
-  /** The catalogue's declarations of fields without data. */
+  /** The catalogue's declarations of fields without data and without an expression; none for a deletion by `_id`. */
   readonly declared: readonly FieldDeclaration[];
   /** Dotted names of fields that are read and not stored. */
   readonly transient: readonly string[];

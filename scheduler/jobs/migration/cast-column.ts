@@ -22,7 +22,7 @@ export function castColumn(
   end = data.length,
 ): ValueColumn {
   const out = typedColumn(to, to.name, 0, context);
-  const append = nullableAppender(from, data);
+  const append = valueAppender(from, data);
   for (let row = first; row < end; row++) {
     if (!data.getValid(row)) continue;
     context.line = row + 1;
@@ -38,7 +38,7 @@ export function castColumn(
 /** Appends value number `i`, which is not null, of a column. */
 type AppendValueAt = (out: ValueColumn, i: number) => void;
 
-function nullableAppender(column: Column, data: Data): AppendValueAt {
+function valueAppender(column: Column, data: Data): AppendValueAt {
   const append = nonNullAppender(column, data);
   if (column.type === 'json') return append;
   const valueAt = nullableReader(column, data);
@@ -57,7 +57,7 @@ function nonNullAppender(column: Column, data: Data): AppendValueAt {
 
 function listAppender(column: Column, data: Data): AppendValueAt {
   const elements = data.children[0]!;
-  const append = nullableAppender({ ...column, isList: false }, elements);
+  const append = valueAppender({ ...column, isList: false }, elements);
   const offsets = data.valueOffsets as Int32Array;
   return (out, i) => {
     const items = out.beginList();
@@ -73,7 +73,7 @@ function listAppender(column: Column, data: Data): AppendValueAt {
 function objectAppender({ children = [] }: Column, data: Data): AppendValueAt {
   const members = children.map((child, i) => {
     const values = data.children[i]!;
-    return { name: child.name, values, append: nullableAppender(child, values) };
+    return { name: child.name, values, append: valueAppender(child, values) };
   });
   return (out, i) => {
     const fields = out.beginObject();

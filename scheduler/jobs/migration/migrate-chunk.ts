@@ -20,7 +20,7 @@ import {
 import type { ValueColumn } from '../../../engine/ingest/value-column.js';
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-memory.js';
+import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-cache.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import type { HostCalls } from '../../expressions/host-call-protocol.js';
 import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';

@@ -52,9 +52,9 @@ export function aggregatingFunctions(each: Dialect['each']): AggregatingDialect 
           : castToDouble(`toInt256(${value}) - ${pivot}`),
       );
       const scaledSpread = spreadOf(
-        `(${castToDouble(value)} * ${underflowFactor} - ${castToDouble(pivot)} * ${underflowFactor})`,
+        `(${castToDouble(value)} * ${downscaleFactor} - ${castToDouble(pivot)} * ${downscaleFactor})`,
       );
-      return `multiIf(count(${value}) = 0, NULL, min(${value}) = max(${value}), 0, isFinite(${plainSpread}), ${plainSpread}, ${scaledSpread} * ${overflowFactor} * ${overflowFactor})`;
+      return `multiIf(count(${value}) = 0, NULL, min(${value}) = max(${value}), 0, isFinite(${plainSpread}), ${plainSpread}, ${scaledSpread} * ${upscaleFactor} * ${upscaleFactor})`;
     },
     quantiles: (value, fractions) => {
       // Aggregate functions accept no bound parameters, so the quantiles are looked up in the sorted values.
@@ -129,8 +129,8 @@ function isReal(type: StoredType): boolean {
 }
 
 /** 2^-540 and 2^540: with the small factor, the square of the largest double does not overflow; the large factor reverses the scaling. */
-const underflowFactor = String(2 ** -540);
-const overflowFactor = String(2 ** 540);
+const downscaleFactor = String(2 ** -540);
+const upscaleFactor = String(2 ** 540);
 
 /** Returns SQL for a sum, null without a value. Parts of a sum of doubles may overflow although the whole sum does not. */
 function sumSql(value: string, type: StoredType, over = ''): string {
@@ -138,7 +138,7 @@ function sumSql(value: string, type: StoredType, over = ''): string {
   const wholeSum =
     all.length === 1
       ? all[0]!
-      : `if(isFinite(${all[0]!}), ${all[0]!}, ${all[1]!} * ${overflowFactor})`;
+      : `if(isFinite(${all[0]!}), ${all[0]!}, ${all[1]!} * ${upscaleFactor})`;
   return `if(count(${value}) ${over} = 0, NULL, ${wholeSum})`;
 }
 
@@ -146,12 +146,12 @@ function meanSql(value: string, type: StoredType, over = ''): string {
   const count = `count(${value}) ${over}`;
   if (!isReal(type)) return `${castToDouble(sumSql(value, type, over))} / ${count}`;
   const [all, scaled] = kahanSumsSql(value, over);
-  return `if(isFinite(${all!}), ${all!} / ${count}, ${scaled!} / ${count} * ${overflowFactor})`;
+  return `if(isFinite(${all!}), ${all!} / ${count}, ${scaled!} / ${count} * ${upscaleFactor})`;
 }
 
 function kahanSumsSql(value: string, over: string): readonly string[] {
   return [
     `sumKahan(${castToDouble(value)}) ${over}`,
-    `sumKahan(${castToDouble(value)} * ${underflowFactor}) ${over}`,
+    `sumKahan(${castToDouble(value)} * ${downscaleFactor}) ${over}`,
   ];
 }

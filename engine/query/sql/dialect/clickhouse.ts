@@ -95,7 +95,7 @@ export function clickhouseDialect(folderOf: (datasetId: number) => string): Dial
           ? `hasAny(${each(present, foldCaseSql)}, ${each(list, foldCaseSql)})`
           : `hasAny(${present}, ${withBothZeros(list, type)})`;
       },
-      isNotWritten: (text, letters) =>
+      isNotAsciiInCase: (text, letters) =>
         `(${text} <> ${letters}(${text}) OR lengthUTF8(${text}) <> length(${text}))`,
       fold: foldCaseSql,
       contains: (text, part) => `position(${text}, ${part}) > 0`,

@@ -17,7 +17,7 @@ export interface Dialect {
   readonly relation: string;
   /** The records of a snapshot as a relation named `relation`, for a FROM clause. */
   source(snapshot: Snapshot, params: BoundParams): string;
-  /** True if a statement that only filters returns records in insertion order without ORDER BY. */
+  /** True if a statement that only filters, and evaluates no condition by a join, returns records in insertion order without ORDER BY. */
   readonly keepsOrder: boolean;
   /** SQL for the row id of a record; present if the snapshot's records are ordered by row id, not by `insertionOrder`. */
   readonly rowId?: string | undefined;
@@ -59,7 +59,7 @@ export interface Dialect {
   /** A condition that holds if the bound list, whose values have this type, contains an element of `values`; `isFolded` ignores case. */
   someInList(values: string, list: string, type: ParamType, isFolded: boolean): string;
   /** A condition that is true if the text contains a character outside ASCII, or a letter of the other case than `letters`. */
-  isNotWritten(text: string, letters: 'upper' | 'lower'): string;
+  isNotAsciiInCase(text: string, letters: 'upper' | 'lower'): string;
   /** The text in lower case. Stored and bound values are folded by the same function. */
   fold(text: string): string;
   contains(text: string, part: string): string;

@@ -58,7 +58,7 @@ export function duckdbDialect(columns: Columns): Dialect {
       return isInterleaved ? `r."${rowIdColumn.physical}~"` : undefined;
     },
     insertionOrder: () => (hidesRowNumbers ? 'r."_id"' : 'r.file_index, r.file_row_number'),
-    // Without row numbers, records come in the order of their `_id`s: generated ones ascend as their commits were begun.
+    // Without row numbers, rows are referred to by their `_id`s, which also order them: generated ones ascend as their commits were begun.
     rowRef: () =>
       hidesRowNumbers
         ? { file: '0', row: 'r."_id"', type: 'string' }
@@ -95,7 +95,7 @@ export function duckdbDialect(columns: Columns): Dialect {
     someInList: (values, list, _, isFolded) =>
       `EXISTS (SELECT 1 FROM (SELECT unnest(${values}) AS e) AS q WHERE ${inListSql('q.e', list, isFolded)})`,
     // `strlen` counts bytes, so it differs from the number of characters if the text is not ASCII.
-    isNotWritten: (text, letters) =>
+    isNotAsciiInCase: (text, letters) =>
       `(${text} <> ${letters}(${text}) OR strlen(${text}) <> length(${text}))`,
     fold: (text) => `lower(${text})`,
     contains: (text, part) => `contains(${text}, ${part})`,
@@ -148,9 +148,9 @@ export function duckdbDialect(columns: Columns): Dialect {
       );
       // The values are scaled, because their squares may overflow although the variance does not.
       const scaledSpread = spreadOf(
-        `(${castToDouble(value)} * ${underflowFactor} - ${castToDouble(pivot)} * ${underflowFactor})`,
+        `(${castToDouble(value)} * ${downscaleFactor} - ${castToDouble(pivot)} * ${downscaleFactor})`,
       );
-      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plainSpread}) THEN ${plainSpread} ELSE ${scaledSpread} * ${overflowFactor} * ${overflowFactor} END`;
+      return `CASE WHEN min(${value}) = max(${value}) THEN 0 WHEN isfinite(${plainSpread}) THEN ${plainSpread} ELSE ${scaledSpread} * ${upscaleFactor} * ${upscaleFactor} END`;
     },
     quantiles: (value, fractions) => `quantile_cont(${castToDouble(value)}, ${fractions})`,
 
@@ -236,7 +236,8 @@ function liveRowsByIdSql(
 }
 
 /**
- * Returns a bitmap in DuckDB's format: first the number of unused bits before row 0, then row 0 as the highest used bit of the first byte.
+ * Returns a bitmap in DuckDB's format: a byte with the number of unused bits before row 0 (here 0), then the bits of the rows, with row 0
+ * as the highest bit of the second byte.
  */
 function duckDbBitmap(rows: Int32Array, count: number): Uint8Array {
   const bits = new Uint8Array(1 + ((count + 7) >> 3));
@@ -249,8 +250,8 @@ function castToDouble(value: string): string {
 }
 
 /** 2^-540 and 2^540: with the small factor, the square of the largest double does not overflow; the large factor reverses the scaling. */
-const underflowFactor = `${2 ** -540}::DOUBLE`;
-const overflowFactor = `${2 ** 540}::DOUBLE`;
+const downscaleFactor = `${2 ** -540}::DOUBLE`;
+const upscaleFactor = `${2 ** 540}::DOUBLE`;
 
 function isReal(type: StoredType): boolean {
   return type === 'double' || type === 'float';
@@ -264,9 +265,9 @@ function sumSql(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `sum(${value}) ${over}`;
   const [all, scaled] = [
     `fsum(${castToDouble(value)}) ${over}`,
-    `fsum(${castToDouble(value)} * ${underflowFactor}) ${over}`,
+    `fsum(${castToDouble(value)} * ${downscaleFactor}) ${over}`,
   ];
-  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${overflowFactor} END`;
+  return `CASE WHEN isfinite(${all}) THEN ${all} ELSE ${scaled} * ${upscaleFactor} END`;
 }
 
 function meanSql(value: string, type: StoredType, over = ''): string {
@@ -275,9 +276,9 @@ function meanSql(value: string, type: StoredType, over = ''): string {
   if (!isReal(type)) return `CAST(CAST(${sumSql(value, type, over)} AS VARCHAR) AS DOUBLE) / ${count}`; // prettier-ignore
   const [all, scaled] = [
     `fsum(${castToDouble(value)}) ${over}`,
-    `fsum(${castToDouble(value)} * ${underflowFactor}) ${over}`,
+    `fsum(${castToDouble(value)} * ${downscaleFactor}) ${over}`,
   ];
-  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${overflowFactor} END`;
+  return `CASE WHEN isfinite(${all}) THEN ${all} / ${count} ELSE ${scaled} / ${count} * ${upscaleFactor} END`;
 }
 
 /** Quotes an identifier of the schema. Stored names contain no NUL, which would end the statement. */
