@@ -16,7 +16,7 @@ const nameTestAfterMs = 60_000;
  */
 const refusalsVariable = 'STRANDLAKE_REFUSALS';
 
-/** A test file that is running, and the test in it that began last. */
+/** What a running test file does, as a text with the name of a test, and since when. */
 interface RunningFile {
   test: string;
   since: number;
@@ -124,7 +124,7 @@ export default class ProgressReporter implements Pick<
     return !testNamePattern && testPathPatterns.patterns.length === 0;
   }
 
-  /** Returns the refusals that no test process has noted in the folder. */
+  /** Returns the refusals that no test process has noted in the folder, and sets the error if there are some. */
   #unprovoked(folder: string): readonly string[] {
     const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
     const notedPlaces = new Set(files.flatMap((lines) => lines.split('\n')));

@@ -1,8 +1,8 @@
 import { expect } from '@jest/globals';
 
 /*
- * A test file whose number of cases may vary exists twice: `x.test.ts` contains the tests, and `x.slow.test.ts` imports it, so that the
- * tests run again with the larger numbers of the slow tier.
+ * A test file whose number of cases depends on the tier exists twice: `x.test.ts` contains the tests, and `x.slow.test.ts` imports it, so
+ * that the tests run again with the larger numbers of the slow tier.
  */
 
 /** Whether the running test file belongs to the slow tier. */

@@ -10,8 +10,8 @@ const csvProperties = {
 
 /**
  * CSV (RFC 4180): the first line has the titles of the fields, lines end with CR LF, and a cell with a comma, a quote or a line break
- * is quoted. Null is an empty cell, and an empty string is `""`. Lists and objects are JSON in one cell. Values are exact, so that
- * the file can be imported again.
+ * is quoted. Null is an empty cell, and an empty string is `""`. An object has cells for its members, and a list is JSON in
+ * one cell. Values are exact, so that the file can be imported again.
  *
  * Choice: a spreadsheet interprets cells that begin with `=`, `+`, `-`, `@`, TAB or CR as formulas. With `csv_safe`, a `'` is put
  * before such cells unless they are numbers; without it they are unchanged (threat D3).
@@ -26,7 +26,7 @@ export const csvWriter = delimitedWriter({
 /** CSV compressed with gzip. */
 export const csvGzWriter = gzipWriter(csvWriter);
 
-/** CSV in which a list gets as many columns as the longest list of the file has elements, named `b.0`, `b.1` and so on. */
+/** CSV in which a list gets as many columns as its longest value in the file has elements, at least one: `b.0`, `b.1` and so on. */
 export const csvExpandWriter = delimitedWriter({
   ...csvProperties,
   format: 'csv-expand',

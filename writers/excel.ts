@@ -108,7 +108,7 @@ export const xlsxWriter = createExcelWriter({
     'Excel (XLSX): a sheet with a row of titles, then one row per record; lists are JSON in one cell.',
 });
 
-/** Workbooks in which a list gets as many columns as the longest list of the file has elements. */
+/** Workbooks in which a list gets as many columns as its longest value in the file has elements, at least one. */
 export const xlsxExpandWriter = createExcelWriter({
   format: 'excel-expand',
   description: 'Like excel, with a column for each element of a list: b.0, b.1 and so on.',

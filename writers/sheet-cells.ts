@@ -33,10 +33,10 @@ interface SheetRowFormat extends CellRecordFormat {
 export const maxCellCharacters = 32_767;
 
 /**
- * Creates the format of the rows of some records of a file, which `first` other records precede. A sheet has `sheetRecords` records, in the
- * rows from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent: integers from 2^53 on,
- * and dates before March 1900 or after 9999, become texts. A text is always stored as a text, so that it is never run as a formula (threat
- * D3).
+ * Creates the format of the rows of some records of a file, which `first` other records precede. A sheet has at most `sheetRecords`
+ * records, in the rows from 2 on. Numbers, dates and booleans are stored as such, except values that a spreadsheet cannot represent:
+ * integers of 2^53 or more in absolute value, and dates before March 1900 or after 9999, become texts. A text is always stored as a text,
+ * so that it is never run as a formula (threat D3).
  */
 export function sheetRowFormat(
   cells: readonly FileCell[],
@@ -138,8 +138,8 @@ function appendCellText(out: ByteSink, text: CellTexts): void {
 }
 
 /**
- * How cells of a kind are written: the XML before the text of the value, and a function that writes the XML after it and returns whether
- * the text was truncated.
+ * How cells of a kind are written: the XML before the text of the value, and a function that completes the cell, in which it may replace
+ * this XML and the text, and returns whether the text was truncated.
  */
 interface CellMarkup {
   readonly before: string;
@@ -246,8 +246,8 @@ const letterT = 116;
 const letterX = 120;
 
 /**
- * 1 for bytes of characters that `escapeXmlText` may change (0xEF begins U+FFFE and U+FFFF), 2 for the byte that it changes only before an
- * x.
+ * 1 for bytes of characters that `escapeXmlText` may change or preserve by an attribute (0xEF begins U+FFFE and U+FFFF), 2 for the byte
+ * that it changes only before an x.
  */
 const escapedByteClasses = new Uint8Array(256);
 escapedByteClasses.fill(1, 0, space);

@@ -104,7 +104,7 @@ function relationshipXml(id: number, type: string, target: string): string {
   return `<Relationship Id="rId${id}" Type="${relationshipsNamespace}/${type}" Target="${target}"/>`;
 }
 
-/** The styles document: the formats of numbers and dates, in the order of `cellStyles`. */
+/** The styles document, whose cell formats (`cellXfs`) are in the order of `cellStyles`. */
 const stylesheetXml =
   `<styleSheet xmlns="${spreadsheetNamespace}">` +
   '<numFmts count="3"><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/>' +

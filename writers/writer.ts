@@ -13,7 +13,7 @@ import type { ProjectedColumn } from '../engine/query/results/projection.js';
 
 /** Options of a writer that a request may set. */
 export interface WriterOptions {
-  /** Whether a quote is put before cells that a spreadsheet would interpret as formulas (`csv_safe`). */
+  /** Whether an apostrophe is put before cells that a spreadsheet would interpret as formulas (`csv_safe`). */
   readonly isFormulaSafe: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface RecordSource {
   arrowBatch(): RecordBatch;
   /** Returns the records as columns with their physical names, no two of which differ only in letter case. */
   storedBatch(): RecordBatch;
-  /** Returns the row group of a segment that has exactly these records and these columns; undefined if there is none. */
+  /** Returns a copy of these columns of a segment's row group with exactly these records; undefined if there is none that can be copied. */
   storedRowGroup(columns: readonly ParquetColumn[]): EncodedRowGroup | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface FileContext {
   /** The length of the longest list of each of `columns`; null unless the format expands lists. */
   readonly longest: readonly number[] | null;
   readonly options: WriterOptions;
-  /** Where the records come from: texts and numbers, and lists and objects as JSON. */
+  /** Where the records come from, as JSON values. */
   readonly provenance: JsonObject;
 }
 
@@ -106,7 +106,7 @@ export interface Writer<Part = unknown> {
   readonly partRecords: number;
   /** Whether a part is one row group of a segment where possible, so that it can be copied. */
   readonly copiesRowGroups?: boolean;
-  /** Whether a part consists of the `jsonLines` of its records, so that the results of expressions need not be converted to columns. */
+  /** Whether `encode` uses only the `jsonLines` of the records, so that the results of expressions need not be converted to columns. */
   readonly writesJsonLines?: boolean;
   /** Whether each element of a list gets its own cell. */
   readonly expandsLists?: boolean;

@@ -6,7 +6,7 @@ import { assemble } from '../parquet/assemble.js';
 import { lowerBound } from '../parquet/drop-rows.js';
 import { readProjectedLeaves } from '../parquet/leaf-projection.js';
 import { pickRows } from '../parquet/pick-rows.js';
-import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
+import { readChunk, type DecodedLeaf } from '../parquet/read-column-chunk.js';
 import type { ByteExtent, OffsetIndex } from '../parquet/read-footer.js';
 import { decompressChunkPages, decompressOneByOne } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetLeaf } from '../parquet/parquet-schema.js';
@@ -50,7 +50,7 @@ export function estimateRecordSizes(files: readonly ChecksummedFile[]): Float64A
  */
 export function readRows(sources: readonly RowsToRead[], columns: Columns): readonly Data[] {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
-  const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
+  const parts: DecodedLeaf[][] = schema.leaves.map(() => []);
   for (const { segment, columns: storedColumns, rows } of sources) {
     const file = new SegmentFile(segment);
     const storedSchema = parquetSchema(parquetColumns(storedColumns));
@@ -59,7 +59,7 @@ export function readRows(sources: readonly RowsToRead[], columns: Columns): read
         const wantedRows = rowsOfGroup(rows, group);
         const count = wantedRows === 'all' ? group.rows : wantedRows.length;
         if (count === 0) continue;
-        const readLeaf = (leaf: number): DecodedColumnChunk =>
+        const readLeaf = (leaf: number): DecodedLeaf =>
           readLeafPart(file, group, leaf, storedSchema.leaves[leaf]!, wantedRows);
         for (const [leaf, part] of readProjectedLeaves(
           schema,
@@ -96,7 +96,7 @@ function readLeafPart(
   number: number,
   leaf: ParquetLeaf,
   rows: RowsToRead['rows'],
-): DecodedColumnChunk {
+): DecodedLeaf {
   const chunk = group.chunks[number]!;
   if (rows === 'all')
     return readExtents(file, [chunk], ([bytes]) => readChunk(bytes!, leaf, chunk));

@@ -246,8 +246,8 @@ function sumFindings(
 
 /**
  * Returns the findings about the new columns of an import: code 202 for unusual names, 203 for columns that the dataset does not have. The
- * first import into an empty dataset defines its fields, so none of its columns counts as new; nor does any if strict validation allows new
- * fields.
+ * first import into a dataset without fields defines them, so none of its columns counts as new; nor does any if strict validation allows
+ * new fields.
  */
 export function columnFindings(
   existing: Columns,

@@ -2,7 +2,7 @@
  * Parses the ISO 8601 date or time `bytes[from..to)`: returns microseconds since 1970 UTC, or undefined for other text. A time without a
  * zone is UTC.
  * In the strict form, by which the type of a field is inferred, a date is `YYYY-MM-DD` and a time `YYYY-MM-DDTHH:MM:SS[.f]`, with or
- * without `Z` or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for fields declared as dates, also
+ * without `Z` or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for fields known to be dates, also
  * allows a space instead of `T`, omitted seconds, and more digits of fraction (which are cut off).
  */
 export function isoMicros(
@@ -49,7 +49,7 @@ export function isoMicros(
       if (at === start || (!isLenient && at - start > 6)) return undefined;
     }
   } else if (!isLenient) return undefined;
-  const offset = at === to ? 0 : zoneEnd(bytes, at, to);
+  const offset = at === to ? 0 : zoneOffset(bytes, at, to);
   if (offset === undefined) return undefined;
   return microsecondsOf(days * 86_400 + hour * 3_600 + minute * 60 + second - offset, fraction);
 }
@@ -79,7 +79,7 @@ function parseDigits(bytes: Uint8Array, from: number, count: number): number {
 }
 
 /** Returns the offset from UTC in seconds, positive in the east; undefined for other text. */
-function zoneEnd(bytes: Uint8Array, at: number, to: number): number | undefined {
+function zoneOffset(bytes: Uint8Array, at: number, to: number): number | undefined {
   if (bytes[at] === letterZ) return at + 1 === to ? 0 : undefined;
   const sign = bytes[at] === plus ? 1 : bytes[at] === dash ? -1 : 0;
   if (sign === 0) return undefined;

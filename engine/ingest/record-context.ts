@@ -23,7 +23,7 @@ export class RecordContext {
   keyCount = 0;
   /** Whether the record has an error and is to be rolled back at its end. */
   hasFailed = false;
-  /** Number of fields of this chunk that are not declared. */
+  /** Number of fields of this chunk that neither the dataset nor the request has. */
   newFieldCount = 0;
   /** Number of columns of this chunk whose values cannot all be stored in this pass, so that the chunk has to be read again. */
   mixedColumnCount = 0;

@@ -40,7 +40,7 @@ export function longestText({ begins, ends }: TextDictionary): number {
   return longest;
 }
 
-/** Returns whether an entry that is not null is no date; with `some`, only the entries with these indices are tested. */
+/** Returns whether any text is not a date; null entries are ignored. With `some`, only the entries with these indices are tested. */
 export function hasTextOtherThanDate(
   { bytes, begins, ends, nulls }: TextDictionary,
   some: Iterable<number> = begins.keys(),

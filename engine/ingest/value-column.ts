@@ -67,7 +67,7 @@ export abstract class ValueColumn extends ColumnBuilder {
     return false;
   }
 
-  /** Whether the column has a declared list type; a single value is then stored as a list of one, with a warning. */
+  /** Whether the column has a known list type; a single value is then stored as a list of one, with a warning. */
   get storesLists(): boolean {
     return false;
   }

@@ -8,7 +8,7 @@ import {
   type Utf8,
 } from 'apache-arrow';
 import { valueCount, type DecodedValues } from './decode-values.js';
-import type { DecodedColumnChunk } from './read-column-chunk.js';
+import type { DecodedLeaf } from './read-column-chunk.js';
 import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /*
@@ -28,7 +28,7 @@ interface NodeLevels {
 /** Builds the columns of a schema as Arrow data; `parts` holds the parts of every leaf, in row order. */
 export function assemble(
   schema: ParquetSchema,
-  parts: readonly (readonly DecodedColumnChunk[])[],
+  parts: readonly (readonly DecodedLeaf[])[],
   fields: readonly Field[],
 ): readonly Data[] {
   const top = { depth: 0, repetition: 0, floor: 0 };
@@ -38,7 +38,7 @@ export function assemble(
 function buildData(
   node: SchemaNode,
   type: ArrowType,
-  parts: readonly (readonly DecodedColumnChunk[])[],
+  parts: readonly (readonly DecodedLeaf[])[],
   levels: NodeLevels,
 ): Data {
   const ownParts = parts[node.leaf]!; // the levels of any leaf in a group show where the group is null or repeated, too
@@ -56,7 +56,7 @@ function buildData(
 function listDataOf(
   node: SchemaNode,
   type: List,
-  parts: readonly (readonly DecodedColumnChunk[])[],
+  parts: readonly (readonly DecodedLeaf[])[],
   levels: NodeLevels,
 ): Data {
   const ownParts = parts[node.leaf]!;
@@ -92,7 +92,7 @@ interface Validity {
 
 /** Returns the number of items of a node, and the bitmap of the items that are not null. */
 function validityOfParts(
-  parts: readonly DecodedColumnChunk[],
+  parts: readonly DecodedLeaf[],
   { depth, repetition: most, floor }: NodeLevels,
 ): Validity {
   const slots = parts.reduce((sum, part) => sum + part.slots, 0);
@@ -114,7 +114,7 @@ function validityOfParts(
   return { length, nullCount, nullBitmap: nullCount === 0 ? null : bits };
 }
 
-function leafData(type: ArrowType, parts: readonly DecodedColumnChunk[], levels: NodeLevels): Data {
+function leafData(type: ArrowType, parts: readonly DecodedLeaf[], levels: NodeLevels): Data {
   const whole = validityOfParts(parts, levels);
   const { length, nullBitmap } = whole;
   const isPresent = (item: number): boolean =>

@@ -12,7 +12,7 @@ import type { Strings } from './encoder-values.js';
 const blockBytes = 32;
 /** Bits for each value: with 12, one of 200 lookups of a missing value reads a column chunk in vain. */
 const bitsPerValue = 12;
-/** Maximum size of a filter in blocks; column chunks with more values have more false positives. */
+/** Maximum size of a filter in blocks; column chunks with too many values for this size have more false positives. */
 const maxBlocks = 1 << 14;
 
 /** Maximum number of bytes of strings, and of strings, that one call of a kernel processes. */
@@ -53,7 +53,7 @@ function copyBatch({ bytes, offsets }: StringBytes, from: number): number {
   return to;
 }
 
-/** Returns the blocks of a filter with these strings; undefined if there are none, or if one of them is too long for lookups. */
+/** Returns the blocks of a filter with these strings; undefined if there are none, or if one of them has more than `batchBytes`. */
 export function bloomFilter({ count, bytes, offsets }: Strings): Uint8Array | undefined {
   if (count === 0) return undefined;
   const blocks = Math.min(maxBlocks, Math.ceil((count * bitsPerValue) / (8 * blockBytes)));

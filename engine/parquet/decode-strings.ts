@@ -4,7 +4,7 @@ import { readDeltaInts } from './decode-delta.js';
 
 /**
  * The destination of decoded strings, or the source of copied ones: string i is `bytes[offsets[i]..offsets[i + 1])`. The functions of this
- * file throw a `RangeError` instead of writing after the end of `bytes`.
+ * file throw a `RangeError` for a string that does not fit into `bytes`.
  */
 export interface StringTarget {
   readonly bytes: Uint8Array;

@@ -214,7 +214,10 @@ class DictionaryBuilder {
     }
   }
 
-  /** Returns the dictionary if it is smaller than the alternative, otherwise undefined. The builder must not be used after this call. */
+  /**
+   * Returns the dictionary; undefined if it was abandoned, is empty, or is not smaller than the alternative. The builder must not be used
+   * after this call.
+   */
   finish(): DictionaryEncoding | undefined {
     releaseBuffer(this.#hashes);
     releaseBuffer(this.#followers);

@@ -1,9 +1,9 @@
 import { valueCount, type DecodedValues } from './decode-values.js';
-import type { DecodedColumnChunk } from './read-column-chunk.js';
+import type { DecodedLeaf } from './read-column-chunk.js';
 
 /** A part of a leaf without the dropped rows, and the number and size of the dropped values. */
 interface ReducedPart {
-  readonly part: DecodedColumnChunk;
+  readonly part: DecodedLeaf;
   /** The number of dropped values. */
   readonly values: number;
   /** The number of bytes of the dropped strings. */
@@ -15,7 +15,7 @@ interface ReducedPart {
  * `first`. `maxDefinition` is the definition level of a slot that has a value.
  */
 export function withoutRows(
-  part: DecodedColumnChunk,
+  part: DecodedLeaf,
   maxDefinition: number,
   rows: Int32Array,
   first: number,

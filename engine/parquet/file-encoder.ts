@@ -9,7 +9,7 @@ import {
 import { writeIndexes } from './page-index.js';
 import { magicBytes, writeFooter, type KeyValue, type RowGroupMeta } from './write-footer.js';
 import {
-  parentLevels,
+  leafLevels,
   listFrame,
   groupFrame,
   releaseFrame,
@@ -30,7 +30,7 @@ import { ByteSink } from './byte-sink.js';
 import { compareBounds, type Bound } from './statistics.js';
 import { leafValues, releaseValues } from './encoder-values.js';
 
-/** Rows per row group, the same number as in DuckDB. A column chunk is encoded in memory before it is written. */
+/** Maximum number of rows in a row group, the same as in DuckDB. A column chunk is encoded in memory before it is written. */
 export const rowsPerRowGroup = 122_880;
 
 /** Approximate size in bytes of the pieces in which a file is yielded. */
@@ -187,7 +187,7 @@ export class ParquetEncoder {
         }
       }
       const indexes = writeIndexes(file, output.offset, chunksOf(this.#groups));
-      // The footer is a separate piece: until it is written, the file is recognisably incomplete.
+      // The footer is a separate piece: until it is written, the file is recognizably incomplete.
       yield* flushOutput(output);
       yield* extra(output.offset);
       writeFooter(file, this.#schema, this.#groups, indexes, this.#createdBy);
@@ -263,7 +263,7 @@ export class ParquetEncoder {
 
   #leaf(output: ChunkOutput, index: number, data: Data, frame: SlotFrame): ChunkMeta {
     const leaf = this.#schema.leaves[index]!;
-    const levels = parentLevels(frame, data);
+    const levels = leafLevels(frame, data);
     if (leaf.maxDefinition === frame.depth) clampLevels(levels, leaf.maxDefinition);
     const values = leafValues(leaf, data, levels);
     try {

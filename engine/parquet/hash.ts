@@ -1,6 +1,6 @@
 import type { Strings } from './encoder-values.js';
 
-/** Finalises a hash: mixes its high bits into its low bits, which choose the slot of a hash table. */
+/** Finalizes a hash: mixes its high bits into its low bits, which choose the slot of a hash table. */
 export function finalMix(hash: number): number {
   const product = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return product ^ (product >>> 13) ^ (product >>> 22);

@@ -123,8 +123,8 @@ export class HybridCursor {
   }
 
   /**
-   * Moves forward in a bit-packed run, to position `to` or, before that, to a number equal to `value` after `most` others. Returns how many
-   * equal numbers it passed.
+   * Moves forward in a bit-packed run, to position `to` or, before that, to the number equal to `value` that follows `most` others equal to
+   * it. Returns how many equal numbers it passed.
    */
   #moveInPackedRun(to: number, value: number, most: number): number {
     const width = this.#width;

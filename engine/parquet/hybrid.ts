@@ -126,7 +126,7 @@ export function writeBitNumbers(
   }
 }
 
-/** Returns `count` bits of a bitmap, from bit `bit` on, as a number of eight bits; the bits after these are copies of the last one. */
+/** Returns eight bits of a bitmap, from bit `bit` on, as a number; those after the first `count` are copies of the last of these. */
 function paddedBitsAt(bits: Uint8Array, bit: number, count: number): number {
   const eight = bitsAt(bits, bit);
   if (count >= 8) return eight;

@@ -1,9 +1,9 @@
 import type { DecodedValues } from './decode-values.js';
-import type { DecodedColumnChunk } from './read-column-chunk.js';
+import type { DecodedLeaf } from './read-column-chunk.js';
 import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
 
 /** Reads one leaf of the source file; `leaf` is its index. */
-type ReadLeaf = (leaf: number) => DecodedColumnChunk;
+type ReadLeaf = (leaf: number) => DecodedLeaf;
 
 /**
  * Describes how the levels of a leaf that a file lacks follow from those of a stored leaf: one below the innermost group around the missing
@@ -27,10 +27,10 @@ export function readProjectedLeaves(
   source: ParquetSchema,
   rows: number,
   read: ReadLeaf,
-): readonly DecodedColumnChunk[] {
-  const parts: DecodedColumnChunk[] = [];
-  const partsRead = new Map<number, DecodedColumnChunk>();
-  const readOnce = (leaf: number): DecodedColumnChunk => {
+): readonly DecodedLeaf[] {
+  const parts: DecodedLeaf[] = [];
+  const partsRead = new Map<number, DecodedLeaf>();
+  const readOnce = (leaf: number): DecodedLeaf => {
     const part = partsRead.get(leaf) ?? read(leaf);
     partsRead.set(leaf, part);
     return part;
@@ -82,7 +82,7 @@ function matchingNode(
   throw new RangeError(`column ${a.name} has another type in this file`);
 }
 
-function nullLeafPart(rows: number, maxRepetition: number): DecodedColumnChunk {
+function nullLeafPart(rows: number, maxRepetition: number): DecodedLeaf {
   return {
     slots: rows,
     definition: new Uint16Array(rows),
@@ -96,10 +96,10 @@ function nullLeafPart(rows: number, maxRepetition: number): DecodedColumnChunk {
  * `levelSource` names.
  */
 function levelsOfMissing(
-  part: DecodedColumnChunk,
+  part: DecodedLeaf,
   levelSource: LevelSource,
   maxRepetition: number,
-): DecodedColumnChunk {
+): DecodedLeaf {
   const definition = new Uint16Array(part.slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(part.slots) : undefined;
   let slots = 0;
@@ -140,7 +140,7 @@ function halvesOf({ buffer }: Float64Array): Int32Array {
 }
 
 /** Returns `part` with its values converted from the type `from` to the type `to`. */
-function widenPart(part: DecodedColumnChunk, from: string, to: string): DecodedColumnChunk {
+function widenPart(part: DecodedLeaf, from: string, to: string): DecodedLeaf {
   const convert = valueConversions[`${from} ${to}`];
   if (convert === undefined) return part;
   const values = part.values.map((some): DecodedValues => {

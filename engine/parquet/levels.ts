@@ -65,7 +65,7 @@ export function groupFrame(frame: SlotFrame, data: Data): SlotFrame {
   return { ...frame, ended: out, depth: depth + 1 };
 }
 
-/** Returns the frame of a list's elements, and the number of lists that are null or below a null ancestor. */
+/** Returns the frame of a list's elements, and the number of slots whose list is null or has a null or empty ancestor. */
 export function listFrame(frame: SlotFrame, data: Data): { elements: SlotFrame; nulls: number } {
   const below = {
     depth: frame.depth + 2,
@@ -214,7 +214,7 @@ export interface LeafLevels {
 }
 
 /** Returns the levels of the leaf that `data` holds. */
-export function parentLevels(frame: SlotFrame, data: Data): LeafLevels {
+export function leafLevels(frame: SlotFrame, data: Data): LeafLevels {
   const { slots, ended, repetition, depth, floor, first, positions } = frame;
   const hasNulls = data.nullCount > 0;
   if (!hasNulls && ended === undefined) {

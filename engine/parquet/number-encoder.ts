@@ -65,7 +65,7 @@ const numberSizes = {
   int64s: { bits: 64, plainShare: 0.9, maxDeltaBits: 48 },
 };
 
-/** The size of packed differences, compared with that of a dictionary, which compression makes smaller: differences hardly compress. */
+/** A factor for the size of packed differences when it is compared with that of a dictionary, which compresses better than they do. */
 const packedDeltaFactor = 1.25;
 
 /** Up to this limit, a number and twice that number, which the zigzag encoding needs, are exact as JavaScript numbers. */

@@ -76,7 +76,7 @@ export function physicalOf(type: LeafType): number {
   return leafPhysicalTypes[type][0];
 }
 
-/** Returns the schema of a file with these columns. Throws a `RangeError` for a group without members, and a map without key and value. */
+/** Returns the schema of a file with these columns. Throws a `RangeError` for a group without members and an invalid map. */
 export function parquetSchema(columns: readonly ParquetColumn[]): ParquetSchema {
   const schema: GrowingSchema = { elements: [], leaves: [] };
   const root: ParentLevels = { path: [], definition: 0, repetition: 0 };

@@ -4,7 +4,7 @@ import { encodingId } from './page-encodings.js';
 import { bitWidth } from './hybrid.js';
 import { ValuePicker } from './pick-values.js';
 import { HybridCursor } from './hybrid-cursor.js';
-import type { DecodedColumnChunk } from './read-column-chunk.js';
+import type { DecodedLeaf } from './read-column-chunk.js';
 import type { DecompressedPage } from './read-pages.js';
 import { physicalType, type ParquetLeaf } from './parquet-schema.js';
 
@@ -17,7 +17,7 @@ export function pickRows(
   pages: Iterable<DecompressedPage>,
   leaf: PickedLeaf,
   rows: Int32Array,
-): DecodedColumnChunk {
+): DecodedLeaf {
   const levels = newLevels(leaf, rows.length);
   const values = new ValuePicker(leaf.physical, rows.length);
   let picks = acquireBuffer(Int32Array, 1);
@@ -46,7 +46,7 @@ export function pickRows(
  * Reads one row of a data page. The values of a page that needs a dictionary are the indices of the entries. Throws a `RangeError` for a
  * page that cannot be decoded, and for a row that it does not have.
  */
-export function pickRow(page: DecompressedPage, leaf: PickedLeaf, row: number): DecodedColumnChunk {
+export function pickRow(page: DecompressedPage, leaf: PickedLeaf, row: number): DecodedLeaf {
   const levels = newLevels(leaf, 1);
   const isIndexed = page.encoding === encodingId.rleDictionary;
   const values = new ValuePicker(isIndexed ? physicalType.int32 : leaf.physical, 1);
@@ -75,7 +75,7 @@ function newLevels({ maxRepetition }: PickedLeaf, rows: number): PickedLevels {
 function leafPart(
   { definition, repetition, slots }: PickedLevels,
   values: ValuePicker,
-): DecodedColumnChunk {
+): DecodedLeaf {
   return {
     slots,
     definition: definition.subarray(0, slots),

@@ -1,6 +1,6 @@
 import { Bool, Field, Int32, Int64, List, makeData, RecordBatch, Schema, Struct, Utf8, type Data, type DataType } from 'apache-arrow'; // prettier-ignore
 import type { DecodedValues } from './decode-values.js';
-import type { DecodedColumnChunk } from './read-column-chunk.js';
+import type { DecodedLeaf } from './read-column-chunk.js';
 import type { ParquetColumn, ParquetSchema, SchemaNode } from './parquet-schema.js';
 
 /*
@@ -130,7 +130,7 @@ function refuseUnknownMembers(
 /** Returns the rows of a row group from all its leaves. Members without a value are absent. */
 export function rowsOfParts(
   { nodes, leaves }: ParquetSchema,
-  parts: readonly DecodedColumnChunk[],
+  parts: readonly DecodedLeaf[],
   rows: number,
 ): readonly ParquetRow[] {
   const cursors = parts.map((part, i) => new SlotCursor(part, leaves[i]!.maxDefinition));
@@ -206,12 +206,12 @@ function membersOf(
 
 /** Iterates over the slots of a leaf. */
 class SlotCursor {
-  readonly #part: DecodedColumnChunk;
+  readonly #part: DecodedLeaf;
   readonly #values: Iterator<string | number | boolean>;
   readonly #most: number;
   #slot = 0;
 
-  constructor(part: DecodedColumnChunk, most: number) {
+  constructor(part: DecodedLeaf, most: number) {
     this.#part = part;
     this.#values = valuesOf(part.values);
     this.#most = most;

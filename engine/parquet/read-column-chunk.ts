@@ -7,7 +7,7 @@ import { bitWidth } from './hybrid.js';
 import type { ParquetLeaf } from './parquet-schema.js';
 
 /** Slots of a leaf, such as all those in one row group: their levels, and the values that are not null. */
-export interface DecodedColumnChunk {
+export interface DecodedLeaf {
   readonly slots: number;
   readonly definition: Uint16Array;
   /** Repetition levels; undefined for a leaf that is in no list. */
@@ -21,7 +21,7 @@ export function readChunk(
   bytes: Uint8Array,
   leaf: ParquetLeaf,
   chunk: { readonly slots: number; readonly isCompressed: boolean },
-): DecodedColumnChunk {
+): DecodedLeaf {
   return decodeLeaf(decompressChunkPages(bytes, chunk), leaf, chunk.slots);
 }
 
@@ -29,7 +29,7 @@ function decodeLeaf(
   pages: Iterable<DecompressedPage>,
   leaf: ParquetLeaf,
   slots: number,
-): DecodedColumnChunk {
+): DecodedLeaf {
   const { maxDefinition, maxRepetition, physical } = leaf;
   const definition = new Uint16Array(slots);
   const repetition = maxRepetition > 0 ? new Uint16Array(slots) : undefined;

@@ -153,7 +153,7 @@ export function stringRange(strings: Strings, from: number, to: number): RangeSt
 }
 
 /**
- * Returns a function that gives the extremes of the strings `from` to `to` of a dictionary-encoded column. Each call compares a distinct
+ * Returns a function that gives the extremes of the strings `from` to `to` of a dictionary-encoded column. Each call examines a distinct
  * string at most once.
  */
 export function dictionaryRanges(

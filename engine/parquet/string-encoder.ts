@@ -13,14 +13,14 @@ import { dictionaryRanges, stringRange, type RangeStatistics } from './statistic
 import type { Strings } from './encoder-values.js';
 
 /**
- * Returns the encoder of a column of strings: DELTA_BYTE_ARRAY if neighbours share long prefixes (such as ids that count up), else a
+ * Returns the encoder of a column of strings: DELTA_BYTE_ARRAY if neighbors share long prefixes (such as ids that count up), else a
  * dictionary if that is smaller, else PLAIN.
  */
 export function stringEncoder(strings: Strings, pages: readonly PageValueRange[]): Encoder {
   const rangesBy = (range: StringRangeOf): RangeStatistics[] =>
     pages.map(({ value, valueEnd }) => range(value, valueEnd));
   const compared: StringRangeOf = (from, to) => stringRange(strings, from, to);
-  if (doNeighboursSharePrefixes(strings)) {
+  if (doNeighborsSharePrefixes(strings)) {
     return {
       ...plainEncoderMembers,
       encoding: encodingId.deltaByteArray,
@@ -60,7 +60,7 @@ const sampleBlockValues = 64;
  * Returns whether more than two thirds of all bytes are prefixes that strings share with their predecessors, judged from a sample. A string
  * that equals its predecessor, or is a prefix of it, counts as sharing nothing.
  */
-function doNeighboursSharePrefixes(strings: Strings): boolean {
+function doNeighborsSharePrefixes(strings: Strings): boolean {
   const { count, offsets } = strings;
   const step = Math.max(sampleBlockValues, Math.floor(count / sampleBlocks));
   let bytes = 0;

@@ -124,8 +124,8 @@ export function compressFrame(plain: Uint8Array): Uint8Array {
 }
 
 /**
- * Decompresses zstd frames to exactly `plainBytes` bytes in total. Throws a `RangeError` if that fails. The result is a view of `output`, which, if given, must have at least one byte more; or of new memory, if the documented function
- * is called.
+ * Decompresses zstd frames to exactly `plainBytes` bytes in total. Throws a `RangeError` if that fails. The result is a view of `output`,
+ * which, if given, must have at least one byte more. If Node's documented function has to be called, the result is in new memory.
  */
 export function decompressFrames(
   frames: readonly Uint8Array[],

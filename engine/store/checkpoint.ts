@@ -9,7 +9,7 @@ import {
   type ParquetRow,
   type ParquetValue,
 } from '../parquet/plain-rows.js';
-import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
+import { readChunk, type DecodedLeaf } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type LeafType, type ParquetColumn } from '../parquet/parquet-schema.js';
 import { columnsOfDelta } from './arrow-columns.js';
@@ -256,7 +256,7 @@ async function* readRowGroups(path: string): AsyncGenerator<readonly ParquetRow[
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
       if (chunks.length !== schema.leaves.length) throw new Error('has other columns');
-      const parts: DecodedColumnChunk[] = [];
+      const parts: DecodedLeaf[] = [];
       for (const [i, leaf] of schema.leaves.entries()) {
         const meta = chunks[i]?.meta_data;
         if (meta?.path_in_schema.join('.') !== leaf.path.join('.'))

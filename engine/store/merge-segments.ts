@@ -3,7 +3,7 @@ import { makeData, RecordBatch, Struct } from 'apache-arrow';
 import { AppError } from '../core/errors.js';
 import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
-import type { DecodedColumnChunk } from '../parquet/read-column-chunk.js';
+import type { DecodedLeaf } from '../parquet/read-column-chunk.js';
 import { parquetSchema, type ParquetSchema } from '../parquet/parquet-schema.js';
 import { arrowSchema, parquetColumns } from './arrow-columns.js';
 import { readFooter } from './footer.js';
@@ -44,7 +44,7 @@ export async function mergeSegments(
   );
   const columns = isStored ? [rowIdColumn, ...columnsPresent] : columnsPresent;
   const schema = parquetSchema(parquetColumns(columns));
-  const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
+  const parts: DecodedLeaf[][] = schema.leaves.map(() => []);
   const counts: FooterCounts[] = [];
   for (const source of sources) {
     const footer = await readFooter(source.file);
@@ -79,7 +79,7 @@ function segmentInputOf(
   rows: number,
   columns: Columns,
   schema: ParquetSchema,
-  parts: readonly (readonly DecodedColumnChunk[])[],
+  parts: readonly (readonly DecodedLeaf[])[],
 ): SegmentInput {
   const arrow = arrowSchema(columns);
   const children = [...assemble(schema, parts, arrow.fields)];

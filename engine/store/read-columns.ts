@@ -6,7 +6,7 @@ import type { Columns } from '../core/types.js';
 import { assemble } from '../parquet/assemble.js';
 import { withoutRows } from '../parquet/drop-rows.js';
 import { readProjectedLeaves } from '../parquet/leaf-projection.js';
-import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
+import { readChunk, type DecodedLeaf } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import { parquetSchema, type ParquetSchema } from '../parquet/parquet-schema.js';
 import {
@@ -36,7 +36,7 @@ export async function readColumns(
   columns: Columns,
 ): Promise<readonly Data[]> {
   const schema = parquetSchema(parquetColumnsWithoutReserved(columns));
-  const parts: DecodedColumnChunk[][] = schema.leaves.map(() => []);
+  const parts: DecodedLeaf[][] = schema.leaves.map(() => []);
   for (const segmentToRead of reads) {
     if (segmentToRead.leftOut.length === segmentToRead.segment.rows) continue;
     await appendSegmentParts(
@@ -58,7 +58,7 @@ export async function appendSegmentParts(
   { file, segment }: { readonly file: string; readonly segment: Segment },
   footer: Footer,
   schema: ParquetSchema,
-  parts: readonly DecodedColumnChunk[][],
+  parts: readonly DecodedLeaf[][],
   leftOutRows: Int32Array,
 ): Promise<FooterCounts> {
   const bytes = await readVerifiedFile(file, segment);
@@ -67,7 +67,7 @@ export async function appendSegmentParts(
   let first = 0;
   try {
     for (const { num_rows: rows, columns: chunks } of footer.row_groups) {
-      const readLeaf = (leaf: number): DecodedColumnChunk => {
+      const readLeaf = (leaf: number): DecodedLeaf => {
         const meta = chunks[leaf]?.meta_data;
         if (meta === undefined) throw new RangeError(`leaf ${leaf} is missing`);
         const begin = Number(meta.dictionary_page_offset ?? meta.data_page_offset);

@@ -1,5 +1,5 @@
 import type { Column } from '../core/types.js';
-import type { DecodedColumnChunk } from '../parquet/read-column-chunk.js';
+import type { DecodedLeaf } from '../parquet/read-column-chunk.js';
 import { leafKey } from './segment-stats.js';
 import { liveRowCount, type IdRun, type Segment } from './store.js';
 
@@ -110,7 +110,7 @@ export function mergedIdRuns(
 }
 
 /** Returns a column of consecutive row ids, beginning with `first`, for a segment that does not store them. */
-export function consecutiveRowIds(first: number, count: number): DecodedColumnChunk {
+export function consecutiveRowIds(first: number, count: number): DecodedLeaf {
   const int32s = new Int32Array(2 * count);
   for (let row = 0; row < count; row++) {
     const id = first + row;

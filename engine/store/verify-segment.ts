@@ -1,7 +1,7 @@
 import { dataViewOf } from '../core/buffers.js';
 import { openFile, type FileReader } from '../core/files.js';
 import { valueCount, type DecodedValues } from '../parquet/decode-values.js';
-import { readChunk, type DecodedColumnChunk } from '../parquet/read-column-chunk.js';
+import { readChunk, type DecodedLeaf } from '../parquet/read-column-chunk.js';
 import { isZstd } from '../parquet/read-pages.js';
 import {
   parquetSchema,
@@ -152,17 +152,14 @@ async function readLeafStatistics(
   return { nulls, range, listNulls };
 }
 
-function rowCountOfPart({ slots, repetition }: DecodedColumnChunk): number {
+function rowCountOfPart({ slots, repetition }: DecodedLeaf): number {
   if (repetition === undefined) return slots;
   let rows = 0;
   for (const level of repetition) if (level === 0) rows++;
   return rows;
 }
 
-function slotCountBelowLevel(
-  { definition, repetition }: DecodedColumnChunk,
-  level: number,
-): number {
+function slotCountBelowLevel({ definition, repetition }: DecodedLeaf, level: number): number {
   let count = 0;
   for (let slot = 0; slot < definition.length; slot++)
     if (definition[slot]! < level && (repetition?.[slot] ?? 0) === 0) count++;

@@ -22,7 +22,12 @@ import { InfoParser } from './info.js';
 import { VcfLine } from './line.js';
 import { hasChrPrefix } from '../coordinates.js';
 import { repairUtf8Line, repairedUtf8Warning } from '../text/lines.js';
-import { parseFloatBytes, parseInteger, isDecimalInteger, latin1Text } from '../text/parse-numbers.js';
+import {
+  parseFloatBytes,
+  parseInteger,
+  isDecimalInteger,
+  latin1Text,
+} from '../text/parse-numbers.js';
 import { SampleParser } from './samples.js';
 import type { VcfParams } from './vcf-params.js';
 import { nonFiniteFaultOf } from '../text/non-finite.js';
@@ -249,7 +254,9 @@ export class VcfParser {
 
     line.start = parseInteger(bytes, posFrom, posTo);
     if (!(line.start >= 0) || line.start > 4_294_967_295) {
-      const problem = isDecimalInteger(bytes, posFrom, posTo) ? 'is out of range' : 'is not a position';
+      const problem = isDecimalInteger(bytes, posFrom, posTo)
+        ? 'is out of range'
+        : 'is not a position';
       return this.#rejectValue('POS', posFrom, posTo, problem);
     }
 

@@ -2,7 +2,7 @@ import { openStore } from '../../engine/store/open-store.js';
 import { verifyFolder } from '../../scheduler/queue/verify-folder.js';
 import type { TestServer } from '../api/server.js';
 
-/** Returns the results of all checks in section 12 of docs/threats.md on the files of an idle server or lake. */
+/** Returns the problems that a verification of the data folder of an idle server or lake finds, apart from files for spilled data. */
 export async function findFolderInconsistencies({
   catalog,
   data,

@@ -7,7 +7,7 @@ import { diskFaults, expectRefusedOrFailed, faultMessagePattern, faultName, useF
 /*
  * Makes the disk fail at the n-th step of a migration that changes records, of an import that overwrites records, of dry runs, of a copy of
  * files and of the creation of a table of a file or of computed fields (threats R5, R6). After each failure, nothing has changed, and after
- * each success, everything has.
+ * each success, a dry run has changed nothing and any other operation has made its whole change.
  */
 
 const disk = useFailingDisk();

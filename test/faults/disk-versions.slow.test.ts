@@ -125,7 +125,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       expect([where, await recordsOf(datasetId)]).toEqual([where, original]);
       if (answer.status !== 200) return expectRefusedOrFailed(where, answer, fault);
-      // What the verification could not read is named as a difference; a second one, without the fault, finds the dataset whole.
+      // What the verification could not read is named as a difference. The next verification finds the dataset whole.
       const { is_whole, differences } = answer.json;
       if (is_whole === true) return 'done';
       for (const { problem } of differences as { readonly problem: string }[])

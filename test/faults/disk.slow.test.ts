@@ -46,7 +46,7 @@ test('R5: a disk that stays full refuses what needs space; reads, cancels and de
     await disk.ann.post('/v2/dataset_exports', { dataset_id: datasetId, format: 'json' }),
   );
   await waitForJob(disk.ann, `/v2/dataset_exports/${exportId}`);
-  // All file operations except those of the catalogue, which has reserved disk space.
+  // The file operations that need disk space, except those of the catalogue, which has reserved some.
   const operations = ['mkdir', 'open', 'write', 'flush', 'rename', 'link'] as const;
   armFault({ code: 'ENOSPC', nth: 1, isLasting: true, operations });
   const job = await disk.ann.post('/v2/dataset_imports', {

@@ -48,7 +48,7 @@ export function faultName({ code, operations }: DiskFault): string {
   return operations === undefined ? code : `${code} at ${operations.join()}`;
 }
 
-/** The allowed error messages of a failed task: they name the cause, and of a path at most the last names. */
+/** Matches the allowed error messages of a failed task, which name the cause. */
 export const faultMessagePattern =
   /no space left on the disk|cannot \w+ .*: (EIO|EMFILE)|the disk failed to/;
 

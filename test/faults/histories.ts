@@ -10,7 +10,7 @@ import { runRandomHistory, type EventCounts } from './random-versions.js';
 import type { FastClock } from './version-model.js';
 import type { HistoryServer } from './version-checks.js';
 
-/** Counts of what the server has done by itself in random histories, and of how it was started. */
+/** Counts of merges, of starts with a worker process, and of versions that ClickHouse has read, in random histories. */
 export interface UpkeepCounts {
   merges: number;
   /** The number of merges that sorted rows. */
@@ -35,7 +35,7 @@ export function newUpkeepCounts(): UpkeepCounts {
 const historyCount = Math.ceil(Number(process.env['STRANDLAKE_SEQUENCES'] ?? 20) / 2);
 const maxHistoriesPerTest = 25;
 
-/** For each test file: the number of its histories, and the seed of the first one. */
+/** For each test of a file: the number of its histories, and the seed of the first one. */
 export const historyRanges = Array.from(
   { length: Math.ceil(historyCount / maxHistoriesPerTest) },
   (_, i) =>

@@ -6,7 +6,7 @@ import { findFolderInconsistencies } from './differences.js';
 
 /*
  * Several clients append, read, export and delete at once. Their answers are compared with a simple model: the commits are applied one
- * after another, in the order of their list (threats C5, C9).
+ * after another, in the order of their log versions (threats C5, C9).
  */
 
 /** Number of operations of all clients together; set by STRANDLAKE_HISTORY_OPERATIONS. */
@@ -132,7 +132,8 @@ async function waitUntilIdle(): Promise<void> {
 }
 
 /**
- * Returns the content of all versions of a dataset, found by applying its commits in order; every acknowledged import must be one of them.
+ * Returns the words of a dataset before its first commit and after each commit, found by applying the commits in order. Expects that the
+ * commits are exactly those of the acknowledged imports.
  */
 async function replayVersions(dataset: KnownDataset): Promise<readonly ReadonlySet<string>[]> {
   const commits = listOf(await ann.get(`/v2/datasets/${dataset.id}/commits?limit=10000`));

@@ -17,14 +17,14 @@ import type { HistoryServer } from './version-checks.js';
 const killCount = Number(process.env['STRANDLAKE_KILLS'] ?? 10);
 const maxKillsPerTest = 25;
 
-/** A server that is killed during every third change, and sometimes again while it starts. */
+/** A server that is killed during about every third change, and sometimes again while it starts. */
 class KillableHistoryServer implements HistoryServer {
   readonly #api: KillableApiProcess;
   readonly #next: Random;
   ann: Client;
   /** Numbers of kills during changes, of kills during starts, and of changes whose answer a kill prevented. */
   readonly killCounts = { kills: 0, starts: 0, unanswered: 0 };
-  /** The duration of the last change in milliseconds; a start has its own duration. */
+  /** The duration of the last change without a kill, in milliseconds; `#startMs` is that of the last start. */
   #changeMs = 30;
   #startMs = 300;
 

@@ -5,7 +5,10 @@ import { idOf, sendRequest, type Client } from '../api/server.js';
 import { pollUntil } from '../until.js';
 import { KillableApiProcess } from './api-process.js';
 
-/* The API process kills itself during an upload or a deletion (threat C2); another process then starts on the same data folder. */
+/*
+ * The API process kills itself during an upload, a restoration, a deletion or a rollback (threat C2); another process then starts on the
+ * same data folder.
+ */
 
 let api: KillableApiProcess;
 let dataFolderPath: string;
@@ -168,7 +171,7 @@ test('R9: with --keep-versions-days 0, files that a merge has replaced go unless
     (await readdir(join(folder, '_delta_log'))).filter((name) => name.endsWith('.json')).length;
   await pollUntil(async () => (await countEntries()) > 16); // merged
   await api.signalAndWait('SIGTERM');
-  // Another process has read none of the merged files.
+  // The next process has read none of the files that the merge has replaced.
   ann = await api.start(undefined, settings);
   await importRecord(16);
   const isSegment = (name: string): boolean => name.endsWith('.parquet');

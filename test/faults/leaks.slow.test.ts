@@ -30,8 +30,8 @@ afterAll(() => server.close());
 
 const testOnLinux = process.platform === 'linux' ? test : test.skip;
 
-/** Runs one operation of each kind, including failing ones. */
-async function sendEveryRequestOnce(number: number): Promise<void> {
+/** Runs operations of several kinds, including failing ones; every fifth time also imports into a dataset and deletes it. */
+async function sendRoundOfRequests(number: number): Promise<void> {
   const dataPath = `/v2/datasets/${fixture.datasetId}/data`;
   await ann.post(dataPath, { filters: [['gene', 'TP53']], facets: { gene: {} } });
   await ann.post(dataPath, { filters: [['nothing', 1]] });
@@ -84,7 +84,7 @@ function readConnectionCount(): Promise<number> {
   });
 }
 
-/** Returns the heap size in bytes of this process, which contains the server without its worker. */
+/** Returns the bytes of objects and external buffers in this process, which contains the server without its worker. */
 function measureHeapBytes(): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
@@ -103,7 +103,7 @@ async function readWorkerMemoryMb(): Promise<number> {
 testOnLinux(
   'R3, R4: after hundreds of requests, broken-off ones among them, memory, descriptors and sockets are where they were',
   async () => {
-    for (let i = 0; i < roundCount / 2; i++) await sendEveryRequestOnce(i); // warms up caches
+    for (let i = 0; i < roundCount / 2; i++) await sendRoundOfRequests(i); // warms up caches
     await pollUntil(async () => (await readConnectionCount()) <= 3);
     const usageBefore = {
       open: await readOpenDescriptorCount(),
@@ -111,8 +111,7 @@ testOnLinux(
       worker: await readWorkerMemoryMb(),
     };
     const stopAt = performance.now() + soakMs;
-    for (let i = 0; i < roundCount || performance.now() < stopAt; i++)
-      await sendEveryRequestOnce(i);
+    for (let i = 0; i < roundCount || performance.now() < stopAt; i++) await sendRoundOfRequests(i);
     await pollUntil(async () => (await readConnectionCount()) <= 3);
     await pollUntil(
       async () => Math.abs((await readOpenDescriptorCount()) - usageBefore.open) <= 5,

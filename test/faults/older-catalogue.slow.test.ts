@@ -9,7 +9,7 @@ import { KillableApiProcess } from './api-process.js';
 
 /*
  * Brings the catalogue of a data folder forward from the schema before version 22, which kept no versions of commits whose entries were
- * deleted (R8). They are in the log of the dataset, which an archived dataset has in its archive.
+ * deleted (R8). The migration reads these versions from the log of the dataset, which is in the archive if the dataset is archived.
  */
 let api: KillableApiProcess;
 beforeAll(async () => {

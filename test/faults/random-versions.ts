@@ -206,7 +206,7 @@ class RandomHistory {
   /** Overwrites or updates random records with their own values but those of `info`, by a migration of the dataset to itself. */
   async rewriteRandomRecords(mode: 'overwrite' | 'upsert'): Promise<void> {
     const { datasetId, eventCounts } = this.#options;
-    // Before the first value, the dataset has no fields that a request could name.
+    // Before the first value of `info`, the dataset has no such field, which the request names.
     if (this.#model.records.every(({ info }) => Object.keys(info).length === 0)) return;
     const share = this.#next() ** 2;
     const chosenRecords = this.#model.recordsAlive.filter(() => this.#next() < share);
@@ -344,7 +344,7 @@ class RandomHistory {
     return this.#addCommitOf(await server.ann.get(`/v2/dataset_migrations/${idOf(answer)}`), mode);
   }
 
-  /** Expects that an import or a migration has made a commit, and adds the commit to the model. */
+  /** Adds the commit of an import or a migration to the model; returns its number, or undefined if a kill has prevented the commit. */
   async #addCommitOf(answer: Answer | undefined, mode: ChangeMode): Promise<number | undefined> {
     const { eventCounts, seed } = this.#options;
     let id: number | undefined;

@@ -301,7 +301,8 @@ export class VersionChecks {
       return hasColumns && !this.#model.hasLeftWindow(number);
     });
     const olderNumbers = readableNumbers.filter((number) => number !== newest);
-    // A version with the same records as the newest one, such as one before a change that was rolled back, shows less.
+    // A version with the same records as the newest one, such as one before a change that was rolled back, is read only if all others have
+    // them too.
     const otherNumbers = olderNumbers.filter((number) => this.#hasOtherRecords(number, newest));
     const candidates = otherNumbers.length > 0 ? otherNumbers : olderNumbers;
     const olderNumbersToRead =

@@ -42,7 +42,7 @@ export interface FastClock {
   aheadMs: number;
   readonly keepVersionsMs: number;
   vacuums: number;
-  /** The number of versions that could no longer be read; `lost` is the number of deletions that could not be rolled back. */
+  /** The number of refused reads of removed versions; `lost` is the number of rollbacks refused because a merge has dropped records. */
   gone: number;
   lost: number;
 }

@@ -78,8 +78,8 @@ const commonTokens = [
   'e\u0301',
 ];
 
-/** Bytes that are not valid UTF-8. */
-export const invalidUtf8Bytes: readonly Buffer[] = [
+/** Bytes that are not valid UTF-8, control bytes, a byte order mark, and the start of a gzip member. */
+export const difficultBytes: readonly Buffer[] = [
   [0xff],
   [0xfe, 0xff],
   [0xc0, 0xaf],
@@ -338,8 +338,8 @@ export function tokensOf(reader: string): readonly Buffer[] {
   return [...dictionaryWords[reader]!, ...commonTokens].map((word) => Buffer.from(word));
 }
 
-/** Text that opens a nested structure, to be repeated; by reader. */
-export const nestingOpeners: Readonly<Record<string, readonly string[]>> = {
+/** Texts that mutations repeat many times, such as opening brackets and separators, by reader. */
+export const repeatedTexts: Readonly<Record<string, readonly string[]>> = {
   json: ['[', '{"a":', '[{"a":'],
   nirvana: ['[', '{"a":', '[{"a":'],
   xml: ['<a>', '<a b="1">', '&#65;', '<a/>', ' c="1"', '<!--x-->'],

@@ -1,7 +1,7 @@
 import { seededRandom } from '../random.js';
 import type { FuzzCase } from './case.js';
 import { corpusOf } from './corpus.js';
-import { nestingOpeners, tokensOf } from './dictionary.js';
+import { repeatedTexts, tokensOf } from './dictionary.js';
 import { generateText } from './grammar.js';
 import { mutateText, type EditMaterial } from './mutate.js';
 import { randomPacking, randomParams, randomValidation } from './params.js';
@@ -9,10 +9,10 @@ import { pickRandom } from './pick.js';
 
 /** Returns the material for mutating the inputs of a reader: its dictionary, and real files. */
 export function editMaterialFor(reader: string): EditMaterial {
-  return { tokens: tokensOf(reader), nestings: nestingOpeners[reader]!, others: corpusOf(reader) };
+  return { tokens: tokensOf(reader), nestings: repeatedTexts[reader]!, others: corpusOf(reader) };
 }
 
-/** Returns the input of a seed: a real or a generated text, usually damaged. */
+/** Returns the case of a seed: a real or a generated text, usually mutated, with random parameters and compression. */
 export function generateCase(reader: string, seed: number, material: EditMaterial): FuzzCase {
   const next = seededRandom(seed);
   const isReal = next() < 0.5 && material.others.length > 0;

@@ -22,7 +22,7 @@ export const textGenerators: Readonly<Record<string, TextGenerator>> = {
   nirvana: nirvanaText,
 };
 
-/** Generates feature lines of 3 to 14 fields, some of them invalid, and other kinds of lines that occur in BED files. */
+/** Generates feature lines of 2 to 14 fields, some of them invalid, and other kinds of lines that occur in BED files. */
 function bedText(next: Random): string {
   const line = (): string => {
     const otherLines = ['track name="a b"', 'browser position chr1:1-9', '# x', ''];

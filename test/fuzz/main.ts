@@ -16,8 +16,8 @@ import { freshSeed } from '../seed.js';
 /*
  * npm run fuzz -- <reader> [--minutes N] [--seed S] [--inputs N] | --input SEED | --replay FILE
  *
- * A worker thread generates inputs and checks the properties of each; this thread watches it. An input that fails is minimised and saved in
- * test/fixtures/fuzz, which `npm test` checks.
+ * A worker thread generates inputs and checks the properties of each; this thread watches it. An input that fails is saved in
+ * test/fixtures/fuzz, minimised before unless it hangs, crashes the thread or takes too much memory; the slow tier checks the saved ones.
  */
 
 /** Time in ms after which an input counts as a hang. */

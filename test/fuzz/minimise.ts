@@ -1,7 +1,7 @@
 import type { FuzzCase } from './case.js';
 import { plainCaseDefaults } from './case.js';
 
-/** Returns the smallest input that still `fails`, found by removing smaller and smaller parts, with at most `maxTries` attempts. */
+/** Returns a small input that still `fails`, found by removing smaller and smaller parts, with at most `maxTries` attempts. */
 export async function minimiseCase(
   one: FuzzCase,
   fails: (other: FuzzCase) => Promise<boolean>,

@@ -1,12 +1,12 @@
 import type { Random } from '../random.js';
-import { invalidUtf8Bytes } from './dictionary.js';
+import { difficultBytes } from './dictionary.js';
 import { randomBelow, pickRandom, timesOf } from './pick.js';
 
 /** The material from which random edits insert text. */
 export interface EditMaterial {
   /** Words with a meaning in the format. */
   readonly tokens: readonly Buffer[];
-  /** Text that opens a nested structure. */
+  /** Texts to be repeated many times, such as opening brackets and separators. */
   readonly nestings: readonly string[];
   /** The text of real files. */
   readonly others: readonly Buffer[];
@@ -106,10 +106,10 @@ const frequentEdits: readonly EditText[] = [
     const [at] = randomLineRange(text, next);
     return spliceBytes(text, at, at, text.subarray(from, to));
   },
-  // insert bytes that are not UTF-8
+  // insert bytes that are not UTF-8 or have a special meaning
   (text, next) => {
     const [at] = randomRange(text, next);
-    return spliceBytes(text, at, at, pickRandom(next, invalidUtf8Bytes));
+    return spliceBytes(text, at, at, pickRandom(next, difficultBytes));
   },
   // insert a part of another file
   (text, next, { others }) => {

@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync';
 import { lenientParams } from '../readers/import-pieces.js';
 import type { SourceImport } from '../readers/import-source.js';
 
-/** Compares an import with the result of a simple parser of the same text, if the format has such a parser. */
+/** Compares an import under lenient validation with the result of a simple parser of the same text, if the format has such a parser. */
 export function compareWithOracle(one: FuzzCase, sourceImport: SourceImport): void {
   if (
     one.validation !== lenientParams &&
@@ -44,14 +44,13 @@ function expectSameJson(what: string, foundValue: unknown, expectedValue: unknow
     );
 }
 
-/** Compares the records with the lines as JSON.parse reads them; integers that a double cannot represent become bigints. */
+/** Compares the records with the lines as JSON.parse reads them; integers beyond the safe range become bigints. */
 function compareJsonLines(
   _: FuzzCase,
   { rows, error, findings, columns }: SourceImport,
   text: string,
 ): void {
-  // Texts with NaN, Infinity or `__proto__` are not compared: the reader accepts NaN and infinities, which JSON.parse rejects, and
-  // JSON.parse treats `__proto__` specially.
+  // Texts with NaN or Infinity, which the reader accepts and JSON.parse rejects, and texts with the key `__proto__` are not compared.
   if (/NaN|Infinity|"__proto__"/.test(text)) return;
   const lines = text.split(/\r\n|\n|\r/).filter((line) => /[^ \t]/.test(line));
   if (lines.some((line) => line.length > 30_000 || line.replace(/[^[{]/g, '').length > 60)) return;
@@ -214,7 +213,7 @@ function isWellFormedTable(bytes: Buffer, delimiter: string): boolean {
   }
 }
 
-/** Compares the records with the lines of the VCF file: one record for each alternate allele, with the values of the first columns. */
+/** Compares the records with the lines of the VCF file: one record for each alternate allele, with POS, ID, REF and the allele. */
 function compareVcf({ params }: FuzzCase, { rows, error }: SourceImport, text: string): void {
   if (error !== null || params['explode_annotations'] === true) return;
   const lines = text.split(/\r?\n/);
@@ -245,7 +244,7 @@ function compareVcf({ params }: FuzzCase, { rows, error }: SourceImport, text: s
   for (const [i, one] of expectedRows.entries()) expectSameJson(`record ${i}`, foundRows[i], one);
 }
 
-/** Compares the records with the feature lines, split at tabs. */
+/** Compares the number, the starts and the ends of the records with those of the feature lines, split at tabs. */
 function compareFeatures(
   { reader, params }: FuzzCase,
   { rows, error }: SourceImport,

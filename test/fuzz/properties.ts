@@ -13,7 +13,7 @@ export async function checkProperties(one: FuzzCase, withStorage: boolean): Prom
   const next = seededRandom(one.seed);
   const wholeOutcome = await readCase({ ...one, packing: plainCaseDefaults.packing });
   await checkCompressionInvariance(one, wholeOutcome, next);
-  // A small input is split into single lines, a large one into some dozens of chunks.
+  // A very small input is split into single lines, a large one into at most about fifty chunks.
   const leastBytes = Math.ceil(one.bytes.length / 50);
   for (const range of [1, leastBytes * 10])
     await checkChunkInvariance(one, wholeOutcome, leastBytes + randomBelow(next, range), next);
@@ -30,8 +30,8 @@ export async function checkProperties(one: FuzzCase, withStorage: boolean): Prom
 }
 
 /**
- * Compression must not change the outcome. Damage of a compressed file must lead to an error or a warning, and never to other records
- * without a message.
+ * Compression must not change the outcome. Damage of a compressed file must lead to an error or not change the records. Only a file that is
+ * cut may have fewer records, with a warning, and a file with appended bytes must be refused.
  */
 async function checkCompressionInvariance(
   one: FuzzCase,
@@ -124,7 +124,7 @@ function checkCounts({ stored, rejected, findings, rows, error }: SourceImport):
     );
 }
 
-/** Expects that every error names the file and an existing line. */
+/** Expects that the error of an import names the file, and that every finding has an existing line, or 0 if it is a warning. */
 function checkLines(one: FuzzCase, { error, findings }: SourceImport): void {
   if (error !== null && !error.startsWith(fuzzedFileName))
     throw new PropertyFailure('unnamed', error);

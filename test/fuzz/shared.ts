@@ -8,7 +8,7 @@ export interface FuzzJob {
   readonly maxInputs: number;
 }
 
-/** A property that does not hold for an input; the input was saved at `path`. */
+/** A property that does not hold for an input; the input was saved at `path`, or is still being minimised, which `path` then says. */
 export interface FuzzFinding {
   readonly property: string;
   readonly message: string;

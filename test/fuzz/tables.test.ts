@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { readers } from '../../readers/index.js';
 import { fixtureFolders } from './corpus.js';
-import { nestingOpeners, dictionaryWords } from './dictionary.js';
+import { repeatedTexts, dictionaryWords } from './dictionary.js';
 import { textGenerators } from './grammar.js';
 import { paramGenerators } from './params.js';
 
 test.each([
   ['folders of test/fuzz/corpus.ts', fixtureFolders],
   ['dictionaryWords of test/fuzz/dictionary.ts', dictionaryWords],
-  ['nestingOpeners of test/fuzz/dictionary.ts', nestingOpeners],
+  ['repeatedTexts of test/fuzz/dictionary.ts', repeatedTexts],
   ['textGenerators of test/fuzz/grammar.ts', textGenerators],
   ['paramGenerators of test/fuzz/params.ts', paramGenerators],
 ])('%s have an entry for every reader', (_, table) => {

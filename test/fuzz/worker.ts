@@ -8,8 +8,8 @@ import type { FuzzFinding, FuzzJob, SharedMemory } from './shared.js';
 import { publishCase } from './shared.js';
 
 /*
- * Generates inputs and checks them until the time is up. It runs in a worker thread, so that the main thread can report an input that hangs
- * or crashes it: the input is in shared memory while it is checked.
+ * Generates inputs and checks them until the time is up or their number is reached. It runs in a worker thread, so that the main thread can
+ * report an input that hangs or crashes it: the input is in shared memory while it is checked.
  */
 
 const { job, shared } = workerData as { job: FuzzJob; shared: SharedMemory };

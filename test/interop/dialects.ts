@@ -19,7 +19,7 @@ import { randomRequest, type RandomRequest } from '../engine/query/random-reques
 import { Random } from '../engine/query/random.js';
 import { createSixRecordDataset } from '../engine/query/six-records.js';
 import type { BoundQuery } from './chdb-engine.js';
-import { dropEmptyValues, normalizeForClickhouse } from './settle.js';
+import { dropEmptyValues, normalizeForClickhouse } from './normalize-records.js';
 import { openInteropFixtures, type InteropFixtures } from './tables.js';
 import { compareDates, compareFolding, compareJson, compareNumbers } from './texts.js';
 import { seed } from '../seed.js';

@@ -7,7 +7,7 @@ import {
   type ValidationParams,
 } from '../../engine/ingest/findings.js';
 import { outstandingBufferCount } from '../../engine/core/buffers.js';
-import { resolveTypeDependentWarnings } from '../../engine/ingest/settled-findings.js';
+import { resolveTypeDependentWarnings } from '../../engine/ingest/type-dependent-warnings.js';
 import {
   unifyChunkColumns,
   needsRewrite,
@@ -21,7 +21,7 @@ import { rowsOf } from './rows.js';
 
 /*
  * Does what the import task does with the chunks of a source, without files, threads or a scheduler: it reads every chunk, unifies the
- * columns, and reads those chunks again whose column types have changed by the unification. All tests of readers use this module.
+ * columns, and reads those chunks again whose column types have changed by the unification. Most tests of readers use this module.
  */
 
 export const lenientParams: ValidationParams = {
@@ -49,7 +49,7 @@ export interface ImportChunksOptions {
   readonly isReadTwice?: boolean;
   /** The number of lines before the first chunk. */
   readonly bodyLine?: number;
-  /** Collects the findings of a chunk. */
+  /** Creates the collector for the findings of a chunk. */
   readonly collector?: (validation: ValidationParams, isFinal: boolean) => FindingCollector;
 }
 
@@ -65,7 +65,7 @@ export interface ImportedChunks {
   readonly columns: Columns;
   /** The fields whose values have types that no column can store together. */
   readonly conflicts: readonly unknown[];
-  /** The records of all chunks, except chunks that an import without errors would have read again. */
+  /** The records of all chunks; if there are errors, without those of chunks that would otherwise be read again. */
   readonly rows: readonly Row[];
   readonly findings: Findings;
   readonly lines: number;
@@ -85,7 +85,7 @@ export interface UnreleasedChunks extends ImportedChunks {
   readonly firsts: readonly ReadChunk[];
   /** The record batches as an import would store them. */
   readonly batches: readonly Batch[];
-  /** Releases the batches. Throws if a buffer that was acquired since the chunks were read is still not released. */
+  /** Releases the batches. Throws if not all buffers acquired since the reading of the chunks began are released. */
   release(): void;
 }
 

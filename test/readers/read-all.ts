@@ -6,7 +6,7 @@ import { importFileOrThrow, type FileOptions } from './import-source.js';
 import { lenientParams } from './import-pieces.js';
 import { rowsAsPlainObjects } from './rows.js';
 
-/** A call of the report of a reader, with the line number in the file. */
+/** A call of `reject` or `warn`. The line is counted from the start of the chunk, and in a `WholeFileRead` from that of the file. */
 export interface NotedFinding {
   readonly level: 'reject' | 'warn';
   readonly line: number;
@@ -49,7 +49,7 @@ export interface WholeFileRead {
   readonly genomeBuild: string | null;
 }
 
-/** Reads a whole file as an import does; also returns what each chunk reported. */
+/** Reads all chunks of a file as the first pass of an import does; also returns what each chunk reported. */
 export async function readWholeFile(
   path: string,
   reader: string,

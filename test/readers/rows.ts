@@ -98,7 +98,7 @@ export function rowsAsPlainObjects(batch: RecordBatch): Record<string, unknown>[
   return plainValuesOf(batch.data) as Record<string, unknown>[];
 }
 
-/** Values are read from the buffers, because arrow's row objects lose keys such as `constructor` and `__proto__`. */
+/** Returns the values of Arrow data. Objects are made here, because arrow's row objects lose keys such as `constructor` and `__proto__`. */
 function plainValuesOf(data: Data): unknown[] {
   const isNull = (i: number) =>
     data.nullCount > 0 && ((data.nullBitmap[i >> 3]! >> (i & 7)) & 1) === 0;

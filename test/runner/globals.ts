@@ -1,6 +1,6 @@
 import type * as jestGlobals from '@jest/globals';
 
-/** The globals of a test file, without `jest`, the object for mocks. */
+/** Those bindings of `@jest/globals` that the test files use. */
 export type JestGlobals = Pick<
   typeof jestGlobals,
   'afterAll' | 'afterEach' | 'beforeAll' | 'beforeEach' | 'describe' | 'expect' | 'test'

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseAst } from 'rolldown/parseAst';
 
 /*
- * Proves that tests provoke every refusal. Each expression of the product that creates the error of a refused request, or a sentence of its
- * message, notes its position when it is evaluated. A complete run of the tests fails if a position was never noted.
+ * Proves that tests provoke every refusal. Each expression of the counted modules that creates the error of a refused request, or a
+ * sentence of its message, notes its position when it is evaluated. A complete run of the tests fails if a position was never noted.
  */
 
 /**

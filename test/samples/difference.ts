@@ -25,7 +25,7 @@ export function firstRecordDifference(
   return null;
 }
 
-/** Pairs of actual and expected records; `isSame` compares them if plain equality is not enough. */
+/** Pairs of actual and expected records; `isSame` tells whether they are equal if this is not the equality of their JSON texts. */
 type RecordPairs = Iterable<readonly [found: unknown, want: unknown, isSame?: boolean]>;
 type PairRecords = (
   read: SourceImport,

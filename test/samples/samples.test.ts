@@ -113,7 +113,7 @@ function countAlternateAlleles(path: string, lines: number): number {
   return rows.reduce((sum, [, , , , alternates]) => sum + alternates!.split(',').length, 0);
 }
 
-/** Returns the records that test/samples/second-reading.py reads from a file; undefined if it rejects the file. */
+/** Returns the records that test/samples/second-reading.py reads from a file; undefined if the program fails. */
 function readByOtherTool(
   { path, kind }: Sample,
   params: Readonly<Record<string, unknown>>,

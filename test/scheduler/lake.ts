@@ -179,8 +179,8 @@ export class Lake {
     return this.catalog.tasks.get(id);
   }
 
-  /** Returns the records of a dataset, read by a separate DuckDB from the files of the current version. */
-  async readRecordsByDuckdb(
+  /** Counts the records of the current version and their different `_id`s, and lists their commits, by a separate DuckDB. */
+  async countRecordsByDuckdb(
     datasetId: number,
   ): Promise<{ rows: number; ids: number; commits: readonly string[] }> {
     const { files, rows } = await this.store.snapshot(datasetId);
@@ -202,7 +202,7 @@ export class Lake {
     }
   }
 
-  /** Returns the inconsistencies of the data folder after all tasks have ended; there must be none (threats, section 12). */
+  /** Returns the inconsistencies of the data folder after all tasks have ended; there must be none. Sweeps unreferenced files. */
   async findFolderDamage(): Promise<readonly string[]> {
     const damages: string[] = [];
     const tasks = await this.catalog.tasks.list({ viewer: null }, { limit: 1_000, offset: 0 });
@@ -223,7 +223,7 @@ export class Lake {
       damages.push(
         ...(await this.store.verify(id)).map(({ path, problem }) => `${path}: ${problem}`),
       );
-      const { rows, ids, commits } = await this.readRecordsByDuckdb(id);
+      const { rows, ids, commits } = await this.countRecordsByDuckdb(id);
       const dataset = await this.catalog.datasets.get(id);
       if (ids !== rows) damages.push(`${rows} records have ${ids} different _ids`);
       if (dataset?.documentsCount !== rows)
@@ -264,8 +264,7 @@ export class Lake {
   }
 
   /**
-   * Returns a problem for each import or migration that has a file of rejected records although its report names none, or the other way
-   * round.
+   * Returns one problem if the files of rejected records are not exactly those that the reports of ended imports and migrations name.
    */
   private async findRejectedFileDamage(): Promise<readonly string[]> {
     const page = { limit: 1_000, offset: 0 };

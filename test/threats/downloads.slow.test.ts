@@ -193,7 +193,7 @@ describe('D12: no file can be had', () => {
     (await readdir(server.data.exports)).filter((name) => name.startsWith(`${id}.`));
 
   /**
-   * Expects that nothing leads to the file of an export: neither the resource nor an address that was signed before the export completed.
+   * Expects that nothing leads to the file of an export, neither the resource nor a signed address, and that the file does not exist.
    */
   async function expectNone(id: number): Promise<void> {
     const { status } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);

@@ -35,7 +35,7 @@ const randomBelow = (limit: number): number => {
   return Math.floor((randomState / 2 ** 32) * limit);
 };
 
-/** Returns a valid file with a few of its bytes changed, dropped or doubled. */
+/** Returns a file with a few bytes changed and, in half of the cases, a random range left out or repeated. */
 function mutateBytes(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.from(bytes);
   for (let i = 0; i < 1 + randomBelow(6); i += 1) copy[randomBelow(copy.length)] = randomBelow(256);

@@ -243,7 +243,7 @@ describe('N6: a host that is slow, endless or lies fails the fetch, by name, and
   });
 });
 
-/** Serves bytes by ranges, but closes each connection after the number of bytes that `cut` returns. */
+/** Serves bytes by ranges, but closes each connection at the position in the bytes that `cut` returns. */
 function respondWithRanges(
   bytes: Buffer,
   cut: (nth: number, from: number) => number,

@@ -16,7 +16,7 @@ import {
   type ScriptedHost,
 } from '../scheduler/fetch/host.js';
 
-/* Tests the addresses that a fetch may connect to: threats N1 to N5. */
+/* Tests the addresses that a fetch may connect to: threats N1 to N5, and of N6 the name server that never answers. */
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -35,7 +35,7 @@ function openFetcherOf(
   return newFetcher;
 }
 
-/** Spellings of addresses that are not public; `PORT` stands for a port on which a server listens. */
+/** Spellings of addresses that are not public. */
 const addressSpellings = [
   '127.0.0.1',
   '127.0.0.2',

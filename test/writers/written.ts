@@ -31,7 +31,7 @@ export interface ExportTestOptions {
   readonly bySegment?: boolean;
 }
 
-/** A folder with datasets, and functions that write files with their records. */
+/** An engine with a folder to which tests write datasets and files. */
 export class WriterFixture {
   readonly engineFixture: EngineFixture;
   readonly folder: string;
@@ -55,7 +55,7 @@ export class WriterFixture {
     return join(this.folder, `${++this.#lastNumber}-${name}`);
   }
 
-  /** Creates a dataset of two segments with the given values, by column. */
+  /** Creates a dataset of up to two segments with the given values, by column. */
   async writeDataset(
     columns: Columns,
     values: readonly (readonly Value[])[],

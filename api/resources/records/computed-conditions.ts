@@ -107,7 +107,12 @@ async function answerSeparatedQuery(
       is_cached: wasReady,
     };
     const { stored: storedPositions, computed: computedPositions } = separation.positions;
-    const conditions = await explainStoredPart(separation.stored, computedQuery.fields, data, signal);
+    const conditions = await explainStoredPart(
+      separation.stored,
+      computedQuery.fields,
+      data,
+      signal,
+    );
     const storedExplanation = explanationAt(conditions, storedPositions);
     const computedExplanation = { ...costs, explain: explanationAt(explain, computedPositions) };
     return {

@@ -68,7 +68,7 @@ const testByEntityType: Readonly<Record<EntityType, EntityTest>> = {
       ? countIfShareMatches(values, 0.9, (value) => /^(?:PMID:? ?)?[1-9]\d{0,7}$/i.test(value))
       : countIfShareMatches(values, 0.9, (value) => /^PMID:? ?[1-9]\d{0,7}$/i.test(value)),
   dataset: (values) => countIfShareMatches(values, 0.9, (value) => /^[1-9]\d{14}$/.test(value)),
-  // Sample names have no common form, so the name of the field decides; only TCGA barcodes can be recognised by their form.
+  // Sample names have no common form, so the name of the field decides; only TCGA barcodes can be recognized by their form.
   sample: (values, words) =>
     hasWord(words, 'sample', 'samples', 'biosample', 'specimen') &&
     !hasWord(words, 'type', 'count', 'number', 'status', 'description', 'source', 'date')

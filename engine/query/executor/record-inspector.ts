@@ -37,7 +37,7 @@ export interface NodeCounts {
 /** The counts of the nodes of a tree of conditions. */
 export type CountsByNode = ReadonlyMap<ExplainNode, NodeCounts>;
 
-/** An interval of the values of a number or date field; an end that is null is open. */
+/** An interval of the values of a number or date field; an end that is null is unbounded. */
 export interface Interval {
   readonly field: FieldRef;
   readonly low: Scalar | null;

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/errors.js';
 
-/** Limits of a step of a query. */
+/** Limits and other options of a step of a query. */
 export interface RunOptions {
   /** When it aborts, as it does when the client leaves, the step fails with `canceled`. */
   readonly signal?: AbortSignal | undefined;

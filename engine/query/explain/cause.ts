@@ -1,4 +1,4 @@
-import { distinctFields } from './blame.js';
+import { distinctFields } from './emptiness-causes.js';
 import type { ExplainLeaf, ExplainNode } from '../request/condition-node.js';
 import type { ExplainedRequest } from '../request/condition-tree.js';
 import type { MatchCounts } from './count-matches.js';
@@ -74,8 +74,8 @@ export function causeOfImpossibleCondition(
  */
 function isSimilarName(name: string, wanted: string): boolean {
   if (name.includes(wanted) || wanted.includes(name)) return true;
-  const lettersOnly = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
-  const [a, b] = [lettersOnly(name), lettersOnly(wanted)];
+  const lettersAndDigits = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
+  const [a, b] = [lettersAndDigits(name), lettersAndDigits(wanted)];
   const shorter = Math.min(a.length, b.length);
   let from = 0;
   while (from < shorter && a[from] === b[from]) from += 1;

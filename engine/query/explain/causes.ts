@@ -5,7 +5,7 @@ import {
   distinctFields,
   predicateWithReplacements,
   type EmptinessCauses,
-} from './blame.js';
+} from './emptiness-causes.js';
 import { causeAt, causeOfImpossibleCondition, recordCountText, type Cause } from './cause.js';
 import { countMatches, type ClashingGroup } from './count-matches.js';
 import type {

@@ -1,4 +1,4 @@
-import { distinctFields, predicateWithReplacements } from './blame.js';
+import { distinctFields, predicateWithReplacements } from './emptiness-causes.js';
 import type { RecordInspector } from '../executor/record-inspector.js';
 import type { ConditionGuess } from './reword.js';
 import {

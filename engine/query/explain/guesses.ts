@@ -91,7 +91,7 @@ function valueCorrections(genes: GeneNames | undefined): readonly ValueCorrectio
   return [
     { cause: 'wrong_build', because: otherGenomeBuildReason, change: (text) => otherBuildName(text, 1) },
     { cause: 'wrong_build', because: otherGenomeBuildReason, change: (text) => otherBuildName(text, 2) },
-    { cause: 'build_name', because: build, change: (text) => buildByAlias.get(text.toLowerCase()) },
+    { cause: 'build_name', because: build, change: (text) => otherNameOfBuild.get(text.toLowerCase()) },
     { cause: 'chr_prefix', because: chromosome, change: withoutChr },
     { cause: 'chr_prefix', because: chromosome, change: withChr },
     { cause: 'chr_prefix', because: chromosome, change: otherMitochondrialName },
@@ -135,7 +135,7 @@ function otherBuildName(text: string, step: 1 | 2): string | undefined {
   return undefined;
 } // prettier-ignore
 
-const buildByAlias: ReadonlyMap<string, string> = new Map([
+const otherNameOfBuild: ReadonlyMap<string, string> = new Map([
   ['hg19', 'GRCh37'],
   ['hg38', 'GRCh38'],
   ['hs1', 'T2T-CHM13'],

@@ -3,7 +3,7 @@ import { all, any, and, type FieldRef, type Predicate } from '../predicate/predi
 import { fieldsRead } from '../predicate/kinds/index.js';
 import { elementFields, fieldRef, type FieldIndex } from '../request/field-index.js';
 import type { RecordInspector } from '../executor/record-inspector.js';
-import { predicateWithReplacements } from './blame.js';
+import { predicateWithReplacements } from './emptiness-causes.js';
 import { recordCountText } from './cause.js';
 import {
   leavesOf,

@@ -49,7 +49,7 @@ export function shiftPositions(
   return guesses;
 }
 
-/** Lists corrected conditions in the syntax of the request; returns null if the syntax cannot express one of them. */
+/** Lists corrected conditions in the syntax of the request; null if the syntax cannot express one, or one is too long to show. */
 function listConditions(conditions: readonly RewordedCondition[]): string | null {
   const texts = conditions.map(({ text }) => text);
   return texts.includes(null) ? null : texts.join(', ');

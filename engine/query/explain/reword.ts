@@ -29,7 +29,7 @@ export interface ConditionGuess {
    * is too long to show.
    */
   readonly instead: string | null;
-  /** The mistake as a sentence without its full stop. */
+  /** The mistake as a sentence without its period. */
   readonly because: string;
   /** The field whose matching values the answer shows as examples. */
   readonly shows?: FieldRef;

@@ -13,7 +13,7 @@ type StringGuess = readonly [
   shows?: true,
 ];
 
-/** Returns the possible mistakes in a filter on a string or text field; none for a value of more than 200 characters. */
+/** Returns the possible mistakes in a filter on a string or text field; none unless the value is a number or at most 200 characters. */
 export function stringGuesses(
   { field, action }: { readonly field: FieldRef; readonly action: string },
   value: unknown,

@@ -55,22 +55,23 @@ export function cachedRecords(
   return splitLines(lines);
 }
 
-/** Records are scattered if they form runs of neighbours with fewer records than this, on average. */
-const minRowsPerNeighbourhood = 8;
+/** Records are scattered if they form runs of neighbors with fewer records than this, on average. */
+const minRowsPerNeighborhood = 8;
 /**
- * Two consecutive rows of a result are neighbours if they are in one segment and their numbers differ by at most this; most Parquet pages
+ * Two consecutive rows of a result are neighbors if they are in one segment and their numbers differ by at most this; most Parquet pages
  * have more rows.
  */
-const neighbourhoodRows = 256;
+const maxNeighborDistance = 256;
 
 function areRowsScattered(rows: readonly RowRef[]): boolean {
   let runCount = 1;
   for (let i = 1; i < rows.length; i++) {
     const ref = rows[i]!;
     const refBefore = rows[i - 1]!;
-    if (ref[0] !== refBefore[0] || Math.abs(ref[1] - refBefore[1]) > neighbourhoodRows) runCount++;
+    if (ref[0] !== refBefore[0] || Math.abs(ref[1] - refBefore[1]) > maxNeighborDistance)
+      runCount++;
   }
-  return rows.length < minRowsPerNeighbourhood * runCount;
+  return rows.length < minRowsPerNeighborhood * runCount;
 }
 
 /** Estimated size in bytes of the decoded pages that contain a record: thirty leaves with a page of 25 KB each. */

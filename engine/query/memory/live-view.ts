@@ -103,8 +103,8 @@ function cachedBytesOf(column: CachedColumn): number {
 const liveScopeBySegment = new WeakMap<ShardSegment, FieldKeyCache>();
 
 /**
- * Returns that scope. Its path names the file and the deleted rows, because a rollback may leave as many deleted rows as before, but
- * others.
+ * Returns the scope of the cache keys of a segment's columns without the deleted rows. Its path names the file and the deleted rows,
+ * because a rollback may leave as many deleted rows as before, but others.
  */
 function liveScopeOf(
   snapshot: ShardSnapshot,

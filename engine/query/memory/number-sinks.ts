@@ -223,7 +223,7 @@ class Int64Sink implements ValueSink {
     const int32s = this.#int32s;
     if (encoding === encodingId.plain) bytesOf(int32s).set(body.readBytes(8 * count), 8 * to);
     else if (encoding === encodingId.deltaBinaryPacked) {
-      // Strandlake's encoder writes deltas only in pages whose values are exact as doubles, even if other pages have larger values.
+      // Strandlake's encoder writes deltas only in column chunks whose values are exact as doubles; other chunks may have larger values.
       const doubles = acquireBuffer(Float64Array, count);
       readDeltaDoubles(body, count, doubles, 0);
       for (let i = 0; i < count; i++) {

@@ -40,7 +40,7 @@ const maxConsecutiveMisses = 4;
 export class PageMatcher {
   readonly #predicate: PagePredicate;
   readonly #match: Matcher;
-  /** The number of such segments since the last one in which only few pages may contain a match. */
+  /** The number of segments without usable single pages (`maxConsecutiveMisses`) since the last one in which few pages may match. */
   #misses = 0;
 
   constructor(predicate: PagePredicate, match: Matcher) {

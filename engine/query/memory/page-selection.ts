@@ -258,7 +258,7 @@ function searchPages(
 /**
  * Returns the rows of a segment that may contain a match, according to the statistics of the pages, for a predicate whose columns are all
  * in memory. Undefined if evaluating the predicate over all rows is estimated to take about as long, if too many pages may contain a match,
- * or if the file lacks the page index.
+ * if the file lacks the page index, or if it stores no field of the predicate.
  */
 export function spansToRead(
   file: SegmentFile,

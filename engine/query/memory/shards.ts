@@ -17,14 +17,14 @@ const maxKnownProjections = 64;
 /** If more assignments of segments to shards than this are remembered, all are forgotten when the next snapshot is registered. */
 const maxAssignedSegments = 200_000;
 
-/** A message with a number by which it can be cancelled. */
-type CancellableMessage = Extract<
+/** A message with a number by which it can be canceled. */
+type CancelableMessage = Extract<
   MessageToShard,
   { readonly kind: 'select' | 'count' | 'frequencies' | 'search' | 'open' | 'load' | 'records' }
 >;
 /** A message without its number and `isIdle`, which `askShards` adds. */
-type ShardRequest = CancellableMessage extends infer R
-  ? R extends CancellableMessage
+type ShardRequest = CancelableMessage extends infer R
+  ? R extends CancelableMessage
     ? Omit<R, 'id' | 'isIdle'>
     : never
   : never;
@@ -144,7 +144,7 @@ export class Shards {
         const thread = this.#threads[shard]!;
         const id = ++this.#lastId;
         sentMessages.push({ thread, id });
-        return this.#run(thread, { ...request, id, isIdle } as CancellableMessage);
+        return this.#run(thread, { ...request, id, isIdle } as CancelableMessage);
       });
       const allReplies = await Promise.race([Promise.all(replies), ending]);
       return allReplies.find(isUnsupported) ?? (allReplies as readonly ShardReply[]);

@@ -97,7 +97,7 @@ export class TopRows {
   #keptRows: TopRow[] = [];
   /** First sort key of the last row that the last `#cut` kept; undefined until one has kept `count` rows. */
   #lastKey: SortValue | undefined;
-  /** The segment of that row, and the one whose rows are being added. */
+  /** The segment of the last row that the last `#cut` kept, and below it the segment whose rows are being added. */
   #lastKeptSegment = -1;
   #addedSegment = -1;
 

@@ -18,7 +18,7 @@ import { isUnsupported, type Unsupported } from '../unsupported.js';
 import { readTextFrequencies } from './index-answers.js';
 import { segmentsByShard, type Shards } from './shards.js';
 
-/** Counts the records that satisfy each predicate, in the log where its statistics tell, otherwise in the threads. */
+/** Counts the records that satisfy each predicate, by the log's statistics where they suffice, otherwise in the threads. */
 export async function countInShards(
   shards: Shards,
   snapshot: Snapshot,

@@ -21,7 +21,7 @@ export const logExecutor: Executor = {
   find: async (snapshot, selection) => pageRows(snapshot, selection),
 };
 
-/** Maximum number of rows in one batch, if only some rows of a segment are wanted. */
+/** Maximum number of rows in one batch, unless it consists of a whole segment without deleted rows. */
 const rowsPerBatch = 16_384;
 
 /** Yields the rows of a page in insertion order; none if, by the statistics of the log, no record can match. */

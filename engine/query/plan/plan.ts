@@ -169,7 +169,7 @@ class QueryPlanner {
     const sortsDeep = isSorted && offset + Math.min(limit, this.#rows) > maxSortedPageEnd;
     const cost = steps.reduce((sum, step) => sum + step.cost, 0);
     return (
-      this.#rows >= maxSmallDatasetRecords &&
+      this.#rows >= minHeavyPlanRecords &&
       (isExplained ||
         sortsDeep ||
         ordering.length > 3 ||
@@ -297,7 +297,7 @@ class QueryPlanner {
 
 const noMemoryReason = 'there is no executor with columns in memory';
 /** The number of records, in the segments that may contain a match, below which no plan is heavy. */
-const maxSmallDatasetRecords = 500_000;
+const minHeavyPlanRecords = 500_000;
 
 function scoredFieldNames(scores: Selection['scores']): readonly string[] {
   return sortedFieldNames(scores.flatMap(({ item }) => fieldsRead(item)));

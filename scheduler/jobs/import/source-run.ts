@@ -9,7 +9,7 @@ import {
   noFindings,
   type Findings,
 } from '../../../engine/ingest/findings.js';
-import { resolveTypeDependentWarnings } from '../../../engine/ingest/settled-findings.js';
+import { resolveTypeDependentWarnings } from '../../../engine/ingest/type-dependent-warnings.js';
 import { unifyChunkColumns, needsRewrite } from '../../../engine/ingest/unify-columns.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { readerNamed } from '../../../readers/index.js';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Column, Columns, StoredType } from '../../../engine/core/types.js';
 import { FindingCollector, mergeFindings } from '../../../engine/ingest/findings.js';
-import { resolveTypeDependentWarnings } from '../../../engine/ingest/settled-findings.js';
+import { resolveTypeDependentWarnings } from '../../../engine/ingest/type-dependent-warnings.js';
 import { lenientParams } from '../../readers/import-pieces.js';
 
 const column = (name: string, type: StoredType, children?: Columns): Column => ({

@@ -3,7 +3,7 @@ import type { Column, Value } from '../../../engine/core/types.js';
 import { readValues, type DecodedValues } from '../../../engine/parquet/decode-values.js';
 import { encodingId } from '../../../engine/parquet/page-encodings.js';
 import { pickRow, pickRows } from '../../../engine/parquet/pick-rows.js';
-import { readChunk, type DecodedColumnChunk } from '../../../engine/parquet/read-column-chunk.js';
+import { readChunk, type DecodedLeaf } from '../../../engine/parquet/read-column-chunk.js';
 import { footerLength, parseFooter } from '../../../engine/parquet/read-footer.js';
 import {
   decompressChunkPages,
@@ -44,7 +44,7 @@ function plainValues(pages: readonly DecodedValues[]): readonly unknown[] {
 
 /** Returns the slots of each row. */
 function rowsOf(
-  { definition, repetition, slots }: DecodedColumnChunk,
+  { definition, repetition, slots }: DecodedLeaf,
   values: readonly unknown[],
   { maxDefinition }: ParquetLeaf,
 ): readonly (readonly Slot[])[] {

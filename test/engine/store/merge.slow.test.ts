@@ -66,8 +66,8 @@ function widenValue(wide: Column, value: Value): Value {
   );
 }
 
-/** Returns the bytes between the page index and the footer of a file. */
-async function readPageIndexBytes(file: string): Promise<Uint8Array> {
+/** Returns the text index of a file: the bytes between the page index and the footer. */
+async function readTextIndexBytes(file: string): Promise<Uint8Array> {
   const { row_groups: groups, dataBytes } = await readFooter(file);
   const chunks = groups.flatMap((group) => group.columns);
   const { offset_index_offset: offset, offset_index_length: length } = chunks.at(-1)!;
@@ -232,9 +232,9 @@ describe('merging', () => {
     const wholeSegment = await writeRecords(columns, [texts, numbers], 1);
     const file = join(folder, `${fileCount++}.parquet`);
     await mergeSegments(sources, columns, file);
-    const index = await readPageIndexBytes(file);
+    const index = await readTextIndexBytes(file);
     expect(index.byteLength).toBeGreaterThan(100);
-    expect(Buffer.compare(index, await readPageIndexBytes(wholeSegment.file))).toBe(0);
+    expect(Buffer.compare(index, await readTextIndexBytes(wholeSegment.file))).toBe(0);
   });
 
   test('keeps names with a meaning in JavaScript, and dots', async () => {

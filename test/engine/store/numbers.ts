@@ -59,12 +59,12 @@ export class NumbersDataset {
   }
 
   /**
-   * Merges or sorts some segments; some choices of segments leave nothing to do. With the probability `deletedMeanwhile`, a commit deletes
-   * rows of these segments before the merge is committed.
+   * Merges or sorts some segments; some choices of segments leave nothing to do. With the probability `deletionProbability`, a commit may
+   * delete rows of these segments before the merge is committed.
    */
-  async mergeRandomly(deletedMeanwhile = 0): Promise<void> {
-    if (this.#next() < 0.5) await this.#merge(deletedMeanwhile);
-    else await this.#sort(deletedMeanwhile);
+  async mergeRandomly(deletionProbability = 0): Promise<void> {
+    if (this.#next() < 0.5) await this.#merge(deletionProbability);
+    else await this.#sort(deletionProbability);
   }
 
   async #append(): Promise<void> {
@@ -75,7 +75,7 @@ export class NumbersDataset {
     await this.#commit({ add }, scratch, files);
   }
 
-  /** Deletes some rows and restores others, in several segments. */
+  /** Deletes some rows and restores others, in randomly chosen segments. */
   async #update(): Promise<void> {
     const update = this.#segments.flatMap((segment): Segment[] => {
       if (this.#next() < 0.5) return [];
@@ -94,7 +94,7 @@ export class NumbersDataset {
     });
   }
 
-  async #merge(deletedMeanwhile = 0): Promise<void> {
+  async #merge(deletionProbability = 0): Promise<void> {
     const firstIndex = this.#randomBelow(this.#segments.length);
     const replace = this.#segments.slice(firstIndex, firstIndex + 1 + this.#randomBelow(3));
     const allNumbers = replace.flatMap(({ path }) => this.#files.get(path)!);
@@ -107,12 +107,13 @@ export class NumbersDataset {
       goneNumbers.has(allNumbers[row]!),
     );
     const deletion = rows.length > 0 && !dropsDeleted ? deletionVector(rows) : undefined;
-    if (deletedMeanwhile > 0 && this.#next() < deletedMeanwhile) await this.#deleteMore(replace);
+    if (deletionProbability > 0 && this.#next() < deletionProbability)
+      await this.#deleteMore(replace);
     await this.#rewrite({ replace, add: [{ ...add[0]!, deletion }] }, scratch, [keptNumbers]);
   }
 
-  /** Distributes the records of some segments over new segments, in any order, and their deleted rows over one more segment. */
-  async #sort(deletedMeanwhile = 0): Promise<void> {
+  /** Distributes the records of some segments over new segments, in any order; drops their deleted rows or adds a segment of them. */
+  async #sort(deletionProbability = 0): Promise<void> {
     const firstIndex = this.#randomBelow(this.#segments.length);
     const replace = this.#segments
       .slice(firstIndex, firstIndex + 1 + this.#randomBelow(4))
@@ -149,7 +150,8 @@ export class NumbersDataset {
       if (targets[i] !== deadRows) return segment;
       return { ...segment, deletion: deletionVector(Int32Array.from(deadRows.keys())) };
     });
-    if (deletedMeanwhile > 0 && this.#next() < deletedMeanwhile) await this.#deleteMore(replace);
+    if (deletionProbability > 0 && this.#next() < deletionProbability)
+      await this.#deleteMore(replace);
     await this.#rewrite({ replace, add: addWithDeletions, origins }, scratch, files);
   }
 
@@ -206,8 +208,8 @@ export class NumbersDataset {
     this.#recordVersion(await this.#store.commit(this.#id, wholeChange, scratch), files);
   }
 
-  /** Records versions that other operations have created without changing the records. */
-  noteUnchangedVersions(snapshot: Snapshot): void {
+  /** Records the versions up to that of a snapshot, which other operations have created without adding segments, each with its content. */
+  noteVersionsWithoutSegments(snapshot: Snapshot): void {
     while (this.versions.length <= snapshot.version) this.#recordVersion(snapshot, []);
   }
 
@@ -221,7 +223,7 @@ export class NumbersDataset {
     this.versions.push({ snapshot, live: liveNumbers });
   }
 
-  /** Returns the numbers in some rows of a version, in insertion order. */
+  /** Returns the numbers in some rows of a version, segment by segment. */
   numbersInRows(version: number, rows: ReadonlyMap<string, SegmentRowSet>): readonly number[] {
     const segments = this.versions[version]?.snapshot.segments ?? [];
     const paths = segments.map(({ path }) => path);

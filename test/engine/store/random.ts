@@ -50,7 +50,7 @@ const columnNames = [
   'element',
 ];
 
-/** Returns up to `most` columns of all kinds, nested to the given depth. */
+/** Returns 1 to `most` random columns, with objects nested up to the given depth. */
 export function randomColumns(next: Random, most = 8, depth = 2): Columns {
   const columns: Column[] = [];
   const count = 1 + randomBelow(next, most);
@@ -235,7 +235,7 @@ function offsetsOfLengths(lengths: readonly number[]): Int32Array {
   return offsets;
 }
 
-/** Returns the input of `writeSegment`: records with their ids. */
+/** Returns a record batch of values, with generated ids and the number of the commit in front, as `writeSegment` expects it. */
 export function batchOf(
   columns: Columns,
   values: readonly (readonly Value[])[],

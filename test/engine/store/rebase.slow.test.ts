@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-/** Returns the segments of a version with some more deleted rows, and these rows. */
+/** Chooses some more rows of a version to delete; returns their segments with these rows deleted, and the rows by path. */
 function deleteRandomRows({ segments }: Snapshot, next: () => number) {
   const rows = new Map<string, Int32Array>();
   const update = segments.flatMap((segment): readonly Segment[] => {
@@ -49,13 +49,13 @@ test(`deleted rows are followed through merges and vacuums, and through no chang
     const numbersToDelete = numbers.numbersInRows(numbers.versions.length - 1, rows);
     for (let step = Math.floor(next() * 4); step > 0; step--) await numbers.mergeRandomly();
     if ((await store.beginVacuum(id, { since: undefined, versions: [] })) !== undefined)
-      numbers.noteUnchangedVersions(await store.snapshot(id));
+      numbers.noteVersionsWithoutSegments(await store.snapshot(id));
     const { version, columns } = newestVersion().snapshot;
     if (version > base.snapshot.version) followedCount += 1;
 
     const rebasedUpdate = (await store.rebase(id, base.snapshot, update))!;
     const change = { columns, add: [], remove: [], update: rebasedUpdate, info: {}, base: version };
-    numbers.noteUnchangedVersions(await store.commit(id, change, folder.scratch));
+    numbers.noteVersionsWithoutSegments(await store.commit(id, change, folder.scratch));
     const goneNumbers = new Set(numbersToDelete);
     expect([round, newestVersion().live.toSorted((a, b) => a - b)]).toEqual([
       round,

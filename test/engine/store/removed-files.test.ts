@@ -40,7 +40,7 @@ test(`every state keeps its files when files follow it, also in several ways (ST
     { files: RemovedFiles.of([]), expected: [] },
   ];
   for (let step = 0; step < 600; step++) {
-    // Most files follow the newest state; the others follow an earlier one, with the same or with another file.
+    // Most states follow the newest one. The others follow any state, which may thus have several successors, also with the same file.
     const at = next() < 0.7 ? states.length - 1 : Math.floor(next() * states.length);
     const { files, expected } = states[at]!;
     const freePaths = paths.filter((path) => !expected.some(([known]) => known === path));

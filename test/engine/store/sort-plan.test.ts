@@ -166,7 +166,8 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
     mostSegments = Math.max(mostSegments, liveSegments.length);
     expect(owners.size).toBe(recordCount);
   }
-  // A sort becomes due when a fifth of the rows is deleted or out of order, which bounds the number of rows that are moved.
+  // A sort becomes due only when the rows that are deleted or out of order are at least a fifth of the records, which bounds the number of
+  // rows that are moved.
   expect(movedCount).toBeLessThan(10 * replacedCount + 2 * recordCount);
   expect(mostSegments).toBeLessThan(4 + 60);
   expect(

@@ -46,7 +46,7 @@ const columnOf = (name: string, type: Column['type'] = 'long'): Column => ({
 const numberColumns: Columns = [columnOf('n')];
 
 let taskCount = 0;
-/** Writes segments with the given values of one column, to a scratch folder of their own. */
+/** Writes a segment for each chunk, whose values are given column by column, to a scratch folder of their own. */
 async function stageSegments(
   columns: Columns,
   ...chunks: readonly (readonly (readonly Value[])[])[]

@@ -110,7 +110,7 @@ test(`the files that stay are those of the versions within the window and of tho
       if (plan !== undefined) vacuumCount++;
       const currentSnapshot = await newStore(keepMs, pinMs).snapshot(id);
       for (let one = lastVersion; one < currentSnapshot.version; one++) pinnedUntil[one] = clockMs;
-      numbers.noteUnchangedVersions(currentSnapshot);
+      numbers.noteVersionsWithoutSegments(currentSnapshot);
       expect(segmentProperties(currentSnapshot)).toEqual(
         segmentProperties(numbers.versions[lastVersion]!.snapshot),
       );
@@ -241,7 +241,7 @@ test.each(['listed', 'removed'])('a vacuum goes on if schema files cannot be %s,
   }
   expect(warnings).toEqual([expect.stringMatching(/dataset \d+: schema files .* stay until the next vacuum/)]); // prettier-ignore
   await store.endVacuum(id);
-  numbers.noteUnchangedVersions(await store.snapshot(id));
+  numbers.noteVersionsWithoutSegments(await store.snapshot(id));
   if (verb === 'removed') await rmdir(otherSchema).then(() => writeFile(otherSchema, 'old'));
   const removedBefore = (await store.diskUse(id)).old.files;
   while ((await store.diskUse(id)).old.files === removedBefore) await numbers.changeRandomly();
@@ -315,7 +315,7 @@ test.each(['log', 'checkpoint'])('versions and rows are kept for the whole windo
   clockMs += 10_000;
   await numbers.changeRandomly();
   clockMs -= 5_000;
-  // The server starts with the wrong clock, and again when the clock is right.
+  // These versions are committed while the clock is behind. It is right again when the store is opened anew.
   while (numbers.versions.length < 30) await numbers.changeRandomly();
   expect((await store.diskUse(id)).old.files).toBeGreaterThan(removedBefore);
   clockMs += 5_000;

@@ -24,7 +24,7 @@ test('letters fold, and words end, where they do for the regular expressions of 
     if (code >= 0xd800 && code <= 0xdfff) continue;
     if (isSeparator(code)) separatorCodes.push(code);
     const fold = caseFoldCode(code);
-    // Characters without cases are not grouped; another check covers that neither Strandlake nor the SQL engine folds them.
+    // Characters that Strandlake does not fold and that have no cases are in no group. The patterns below must not match them.
     const isCased =
       fold !== code || /\p{Cased}|\p{CWCF}|\p{CWCM}/u.test(String.fromCodePoint(code));
     if (isCased || groups.has(fold)) groups.set(fold, [...(groups.get(fold) ?? []), code]);

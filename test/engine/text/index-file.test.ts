@@ -126,7 +126,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
         foldedLists[row]!.flat().filter((other) => other === word),
       );
       expect([...termHits.times]).toEqual(occurrenceLists.map(({ length }) => length));
-      // The phrase consists of two words that must be in one value.
+      // Both words must be in one value, and those of a phrase next to each other.
       const otherWord = words[(i * 7) % words.length]!;
       const terms = [term, Buffer.from(otherWord)];
       expect([...matcher.matchingTexts({ kind: 'terms', terms })]).toEqual(

@@ -1,6 +1,6 @@
 import type { Random } from '../../random.js';
 
-/** Words with letters that have unusual case foldings, alone and in pairs that differ in letter case. */
+/** Words with unusual case foldings, without letter case, or with digits and punctuation; many in several letter cases. */
 const unusualWords = [
   'ß', 'ẞ', 'SS', 'İ', 'i̇', 'ı', 'I', 'K', 'k', 'ſ', 'S', 'Σ', 'ς', 'σ', 'Å', 'å', 'Ⱥ', 'ⱥ', 'é', 'e\u0301', 'É', '\u0301',
   'ǅ', 'Ǆ', 'ǆ', 'Ω', 'ω', 'Ꭰ', 'ꭰ', '漢字', '日本語', '𐐀', '𐐨', '𝒜', 'ﬁ', 'x_y', 'IL-2', '1q21.1', 'p.Val600Glu',
@@ -40,7 +40,7 @@ const separators = [
   '\\',
 ];
 
-/** Returns a random text of words and punctuation; sometimes null, empty, or only punctuation. */
+/** Returns a random text of words and separators; sometimes null, an empty text, or one separator. */
 export function randomText(random: Random): string | null {
   const kind = randomBelow(random, 20);
   if (kind === 0) return null;

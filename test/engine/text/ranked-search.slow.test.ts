@@ -25,7 +25,7 @@ const columns = [
 
 let engineFixture: EngineFixture;
 let indexedDataset: TestDataset;
-/** The test's records, in files of another Parquet writer, which writes no text index. */
+/** The same records, in files from which the text index has been removed. */
 let scannedDataset: TestDataset;
 let records: readonly TestRow[];
 
@@ -92,7 +92,7 @@ async function runRankedQuery(
   return { ids: (JSON.parse(results) as { _id: string }[]).map(({ _id }) => _id), total };
 }
 
-/** Returns the results on all pages that a cursor gives. */
+/** Returns the ids of the results on all pages that a cursor gives. */
 async function readAllPages(
   body: RequestBody,
   dataset: TestDataset,
@@ -111,20 +111,20 @@ async function readAllPages(
   return ids;
 }
 
-/** Returns a random quoted phrase of at most `most` words. */
-function quotedPhrase(random: Random, most: number): string {
+/** Returns a random phrase of at most `most` words without quotes and backslashes, so that it can be quoted. */
+function quotablePhrase(random: Random, most: number): string {
   const words = Array.from({ length: 1 + randomBelow(random, most) }, () => randomWord(random));
   return words.join(' ').replaceAll(/[\\"]/g, '');
 }
 
 function randomBody(random: Random): RequestBody {
   const field = pickRandom(random, ['t', 'o.t']);
-  const phrase = (): string => `${field}:"${quotedPhrase(random, 3)}"`;
+  const phrase = (): string => `${field}:"${quotablePhrase(random, 3)}"`;
   switch (randomBelow(random, 7)) {
     case 0:
-      return { filters: [[field, quotedPhrase(random, 1)]] };
+      return { filters: [[field, quotablePhrase(random, 1)]] };
     case 1:
-      return { filters: [[`${field}__contains`, quotedPhrase(random, 3)]] };
+      return { filters: [[`${field}__contains`, quotablePhrase(random, 3)]] };
     case 2:
       return { query: phrase() };
     case 3:
@@ -132,7 +132,7 @@ function randomBody(random: Random): RequestBody {
     case 4:
       return { query: `${phrase()} AND NOT ${phrase()}` };
     case 5:
-      return { query: `+${phrase()} ${phrase()}`, filters: [[field, quotedPhrase(random, 1)]] };
+      return { query: `+${phrase()} ${phrase()}`, filters: [[field, quotablePhrase(random, 1)]] };
     default:
       return { query: phrase(), filters: [['n', randomBelow(random, 4)]] };
   }
@@ -202,7 +202,7 @@ describe(`the index of terms (STRANDLAKE_SEED=${seed})`, () => {
   });
 });
 
-/** Ranks all records for some words by the formula of BM25 (k1 1.2, b 0.75). */
+/** Returns the ids of the records that contain all of some words, ranked by the formula of BM25 (k1 1.2, b 0.75). */
 function naiveRanking(words: string): string[] {
   const foldedWords = (text: string): string[] => tokenize(text).map((word) => Buffer.from(foldTerm(word)).toString()); // prettier-ignore
   const terms = foldedWords(words);

@@ -24,7 +24,7 @@ async function readBed(
   }
 }
 
-/** Returns the rows without their coordinates. */
+/** Returns the rows without their coordinates and without null values. */
 const fieldsOfRecords = ({ rows }: WholeFileRead) =>
   rows.map((row) =>
     Object.fromEntries(

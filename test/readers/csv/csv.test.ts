@@ -420,7 +420,7 @@ describe('unusual files', () => {
     expect(await readTable('1,2,3\n', { headercols: ['a', 'b'] })).toBe(
       'it.csv, line 1: reader_params.headercols has 2 names, the row has 3 cells: give one name for each',
     );
-    // The header that `headercols` replaces does not count as a row.
+    // The header row that `headercols` replaces may have another number of cells.
     const params = { header: 0, headercols: ['a', 'b'] };
     expect(await readTable('x\n1,2\n', params)).toEqual([
       ['a', 'b'],
@@ -545,7 +545,7 @@ describe('unusual files', () => {
     expect([declaredRead.rows, declaredRead.warnings, declaredRead.findings.warnings]).toEqual([[{ café: 'naïve', t: 'Ã©' }], [], 0]);
     const utf8Read = await readCsv(latin('a\nna\xefve\n'), { encoding: 'utf-8' });
     expect(utf8Read.rows).toEqual([{ a: 'na\ufffdve' }]);
-    // If the text contains a UTF-8 character, an invalid byte is replaced by U+FFFD instead of being read as Latin-1.
+    // If the text contains a multi-byte UTF-8 character, an invalid byte is replaced by U+FFFD instead of being read as Latin-1.
     expect((await readCsv(Buffer.concat([Buffer.from('a\né'), latin('\xef\n')]))).rows).toEqual([{ a: 'é\ufffd' }]);
     expect(() => readerNamed('csv').params({ encoding: 'ebcdic' })).toThrow('encoding: expected utf-8, latin-1, utf-16, utf-16le or utf-16be');
   }); // prettier-ignore

@@ -20,8 +20,8 @@ function writeCsvFile(text: string): string {
 }
 
 /**
- * Returns a table several times as long as the window of the fast row scanner: runs of plain rows with prose, with line ends in quotes and
- * long cells between them.
+ * Returns a random table of at least `bytes` bytes: rows with quoted cells and, unless the random share of oddities is 0, line ends in
+ * quotes, long cells, blank lines and comments between them.
  */
 function randomLongTable(next: Random, bytes: number): string {
   const end = next() < 0.5 ? '\n' : '\r\n';

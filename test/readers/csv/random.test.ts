@@ -12,7 +12,7 @@ import { seed } from '../../seed.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'strandlake-csv-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-/** Number of random files. docs/threats.md asks for 100,000, which STRANDLAKE_CASES can set. */
+/** Number of random files, which STRANDLAKE_CASES can set. */
 const fileCount = caseCountByTier(20, 2_000);
 
 function randomBelow(next: Random, limit: number): number {
@@ -162,7 +162,7 @@ test(`any split of any text gives the same records (seed ${seed})`, async () => 
   ];
   const oddBytes = [Buffer.from([0xff]), Buffer.from([0xe2, 0x82]), Buffer.from('€')];
   let rejectedCount = 0;
-  // If a small number of random texts contains no rejected one, further texts are generated.
+  // While fewer than a twelfth of `randomTextCount` texts are rejected, further texts are generated, up to 500 in all.
   const leastRejected = Math.ceil(randomTextCount / 12);
   for (
     let round = 0;

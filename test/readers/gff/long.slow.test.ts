@@ -7,7 +7,7 @@ import { seed } from '../../seed.js';
 const pickRandom = <T>(next: Random, values: readonly T[]): T =>
   values[Math.floor(next() * values.length)]!;
 
-/** How random lines of a format are written: the head of the file, random attributes, some of them unusual, and the end of a line. */
+/** How random lines of a format are written: the head of the file, random attributes, some of them unusual, and their separator. */
 interface FeatureDialect {
   readonly head: string;
   readonly attribute: (next: Random, isOdd: boolean) => string;

@@ -30,7 +30,7 @@ test(`damaged lines are accepted exactly if JSON.parse accepts them (seed ${seed
   expect(acceptedCount).toBeGreaterThan(500);
 });
 
-/** Returns JSON text in which an integer 0 has no sign, because a long does not keep it. */
+/** Returns JSON text in which a zero has no sign, because a long does not keep it. */
 function jsonTextOf(value: unknown): string {
   return stringifyJson(value).replace(/-0(?=[,\]}])/g, '0');
 }

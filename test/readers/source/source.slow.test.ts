@@ -26,7 +26,7 @@ async function readChunk(ref: ChunkRef): Promise<Buffer> {
   return copy;
 }
 
-/** Returns the decoded text of all chunks after `bodyOffset`, and the warnings of the source. */
+/** Returns the decompressed text after `bodyOffset` as Latin-1, whole and by chunk, and the compression and warnings of the source. */
 async function readBody(path: string, bodyOffset = 0, targetBytes = 1000) {
   const source = await openSource(path, 'it.vcf');
   try {
@@ -41,7 +41,7 @@ async function readBody(path: string, bodyOffset = 0, targetBytes = 1000) {
   }
 }
 
-/** Number of random splits. docs/threats.md asks for 10,000. */
+/** Number of random splits, which STRANDLAKE_CASES can set. */
 const splitCount = Number(process.env['STRANDLAKE_CASES'] ?? 10_000);
 /** Number of positions at which each real file is cut. */
 const cutCount = 150;

@@ -36,8 +36,8 @@ function importExploded(
 }
 
 /**
- * Returns the names that annotations may use for an allele, implemented independently from the manuals of the tools: the allele itself, or
- * the allele without the first base that all alleles share.
+ * Returns the names that annotations may use for an allele, implemented independently from the manuals of the tools: the allele itself,
+ * and at indels whose alleles share their first base also the allele without this base, or `-`.
  */
 function alleleNamesOf(allele: string, alleles: readonly string[]): string[] {
   const plainAlleles = alleles.filter((one) => one !== '*');
@@ -48,7 +48,7 @@ function alleleNamesOf(allele: string, alleles: readonly string[]): string[] {
     : [allele];
 }
 
-/** Returns the expected rows of an import that explodes annotations: each row with a list of annotations becomes one row per annotation. */
+/** Returns the rows that an import with exploded annotations must have: one for each annotation of a row's allele or of no allele. */
 function explodeRows(rows: readonly ImportedRow[], key: string): ImportedRow[] {
   return rows.flatMap((row) => {
     const list = infoOf(row)[key];

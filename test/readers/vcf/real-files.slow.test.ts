@@ -11,7 +11,7 @@ function readFixtureText(name: string): string {
   return (bytes[0] === 31 ? gunzipSync(bytes) : bytes).toString('utf8');
 }
 
-/** The number of rows in each file, counted with bcftools 1.16; see SOURCES.md beside the files. */
+/** The number of record lines in each file, counted with bcftools 1.16 (see SOURCES.md beside the files), and its compression. */
 const recordCounts: readonly (readonly [string, number, string])[] = [
   ['spec_simple_4.3.vcf', 5, 'plain'],
   ['multi_1233_samples.vcf', 2, 'plain'],

@@ -18,7 +18,7 @@ const billionLaughs = `<!DOCTYPE l [<!ENTITY a "lol">${'bcdefghij'
   .map((name, i) => `<!ENTITY ${name} "${`&${'abcdefghij'[i]};`.repeat(10)}">`)
   .join('')}]>`;
 
-/** Cases of threat F11 (docs/threats.md) and syntax errors: text and expected message. */
+/** Cases of threat F11 (docs/threats.md) and syntax errors: name, text, and the expected message or number of records. */
 const errorCases: readonly (readonly [string, string, string])[] = [
   [
     'billion laughs',

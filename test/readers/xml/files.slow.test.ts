@@ -6,7 +6,7 @@ import { castToColumns, parseRecordsByFastXmlParser } from './oracle.js';
 import { importSource } from '../import-source.js';
 
 const fixtureFolder = 'test/fixtures/xml';
-/** The number of records at depth 1 and 2 in each file, from the independent counts in SOURCES.md. */
+/** The numbers of records at the depths 0 (always one), 1 and 2 in each file, the latter from the independent counts in SOURCES.md. */
 const recordCountCases = [
   ...readFileSync(`${fixtureFolder}/SOURCES.md`, 'utf8').matchAll(/^\| (\S+) \| (\d+) \/ (\d+)/gm),
 ].map(([, file, one, two]) => ({ file: file!, counts: [1, Number(one), Number(two)] }));

@@ -191,6 +191,6 @@ function randomNodes(next: Random, level: number): string {
         next() < 0.2 ? `<${name}${attributes} />` : `<${name}${attributes}>${content}</${name} >`;
     }
   }
-  // Text directly below the root element belongs to no record.
+  // Text directly below the root element belongs to a record only at depth 0.
   return text;
 }

@@ -106,7 +106,7 @@ test.each([
 describe('the fields of a chunk are those of its records one by one', () => {
   const { runtime } = compileExpression('1');
 
-  /** Returns records with few distinct values; some values are null, some are missing, and some are not ASCII. */
+  /** Returns records most of whose texts occur often; some values are null, some are missing, and some are not ASCII. */
   function randomRecords(rows: number): readonly Record<string, unknown>[] {
     const next = seededRandom(seed);
     const pick = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!;

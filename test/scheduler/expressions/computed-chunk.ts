@@ -9,7 +9,7 @@ import {
   type ComputedBatch,
 } from '../../../scheduler/expressions/columns/compute-fields.js';
 
-/** The user who evaluates the expressions, and expressions that produce no new records. */
+/** The user and the time of an evaluation, and empty expressions, which change no records. */
 export const evaluationOrigin = {
   preExpression: '',
   postExpression: '',

@@ -126,7 +126,7 @@ const changingFields = [
   ...computedFieldParams,
 ];
 
-/** Computed fields that each call a dataset function once with a text of the record; no two of them make the same call. */
+/** Computed fields, all but one of which call a dataset function once with a text of the record; no two of them make the same call. */
 const joinedFields = [
   {
     name: 'direct',

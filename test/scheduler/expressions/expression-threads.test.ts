@@ -116,7 +116,7 @@ describe('a thread is ended and replaced', () => {
       hasBegun = true;
       return { json: '1', floats: [] };
     };
-    // Each element may take two seconds, so a million elements would take weeks.
+    // Each computation may take two seconds, and there are half a million of them: 1,000 fields of 500 records.
     const records = `{"records":[${Array.from({ length: 500 }, () => '{}').join(',')}]}`;
     const field = (name: string, expression: string) => ({
       name,
@@ -156,7 +156,7 @@ describe('a thread is ended and replaced', () => {
     await expect(spinningTask).rejects.toMatchObject({ code: 'canceled' });
     expect(waitingEvaluation.isReleased()).toBe(true);
     expect(await queuedEvaluation).toBe('{"result":1}');
-    // After both threads were terminated, they accept tasks again.
+    // Both threads were terminated and replaced by others, which accept tasks.
     const evaluations = ['1', '2', '3', '4'].map((expression) => evaluate(expression));
     expect(await Promise.all(evaluations)).toHaveLength(4);
   });

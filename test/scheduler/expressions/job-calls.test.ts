@@ -59,7 +59,7 @@ test.each(['fails', 'leaves calls alone'])(
     if (how === 'fails') fail(0);
     else reply(0, packAnswers([null, null]));
     expect(await askedBatch).toEqual([null, null]);
-    // After the batch has failed, the calls that waited for it are sent alone.
+    // After the batch has failed or left them unanswered, the calls that waited for it are sent alone, each once.
     for (let i = 0; i < 20 && sent.length < 2; i++) await Promise.resolve();
     expect(sent.slice(1).map(({ request }) => request)).toEqual([hostCallOf('a')]);
     reply(1, hostAnswerOf('1'));
@@ -97,7 +97,7 @@ test('a call is kept once, whether it comes with a template or as a text', async
     hostAnswerOf('4'),
     hostAnswerOf('5'),
   ]);
-  // The calls of `otherTemplate` were already answered as calls of other templates: one as `quotedTemplate`, one without a template.
+  // The calls of `otherTemplate` were already answered: one as a call of `quotedTemplate`, the other as a call without a template.
   const otherTemplate = { before: 'dataset_count[5,"b",', after: ']' };
   const second = calls.ask({ batch: packStrings(['null', '"c",null']), template: otherTemplate });
   for (let i = 0; i < 20 && sent.length < 4; i++) await Promise.resolve();

@@ -27,7 +27,7 @@ const privateKey = readFileSync('test/fixtures/tls/key.pem', 'utf8');
 /** Responds to the nth request (from 1) by writing to the socket. */
 export type RespondToRequest = (socket: Socket, head: string, nth: number) => void;
 
-/** Starts a host on a free port. A script may throw or end the socket. */
+/** Starts a host on a free port. The script may end or destroy the socket. */
 export async function startScriptedHost(
   script: RespondToRequest,
   address = '127.0.0.1',

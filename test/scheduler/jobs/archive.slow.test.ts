@@ -32,7 +32,7 @@ const commitCount = 4;
 const allRecords = Array.from({ length: 2 * commitCount }, (_, i) => BigInt(i));
 let lake: Lake;
 let datasetId: number;
-/** A hash of the bytes of every file of the dataset, apart from schema files, which are in no archive. */
+/** A hash of the bytes of every file of the dataset, apart from schema files and the time of its restore, which are in no archive. */
 let expectedFileHashes: Readonly<Record<string, string>>;
 /** For each kind of task, the path of a data folder with the dataset and a queued task. */
 const templateFolderByKind: Record<ArchiveKind, string> = { snapshot: '', restore: '' };
@@ -116,7 +116,7 @@ async function readDatasetRow(): Promise<DatasetRow> {
   return (await lake.catalog.datasets.get(datasetId))!;
 }
 
-/** Expects that the dataset is archived, and that its archive unpacks to the same files. */
+/** Expects that the dataset is archived, that its archive is whole, and that its folder has no log. */
 async function expectArchived(): Promise<void> {
   expect(await readDatasetRow()).toMatchObject({
     availability: 'archived',

@@ -14,7 +14,7 @@ let root: string;
 let sourceFolderId: number;
 let targetFolderId: number;
 let taskId: number;
-/** The objects of the source by path, with their contents. */
+/** The names of the files of the source, with their contents. */
 let expectedTree: readonly unknown[];
 
 beforeEach(async () => {

@@ -71,7 +71,7 @@ async function withLakeClosed(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Queues an import that deletes every `n`th record, given as a file; returns the id of its task. */
+/** Queues an import of a file that deletes the first `deletedPerImport` of every `n`th record; returns the id of its task. */
 async function queueDeletion(n: number): Promise<number> {
   const wantedIds = expectedIds.filter((_, i) => i % n === 0).slice(0, deletedPerImport);
   const lines = wantedIds.map((id) => `{"_id":"${id}","x":1}\n`).join('');

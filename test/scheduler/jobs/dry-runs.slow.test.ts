@@ -137,7 +137,7 @@ test.each(cases)(
     expect([point, crashingServer.isIdle]).toEqual([point, victim === 'worker']);
     if (victim === 'server') await recoverServer(root);
     lake = await Lake.open(root);
-    // Before the last step, the catalogue has the report.
+    // At `task.before-done`, the catalogue has the report already, so the task does not run again.
     const attempts = point === 'task.before-done' ? 1 : 2;
     expect(await lake.readTaskRow(task.id)).toMatchObject({ status: 'completed', attempts });
     expect(await readReport(kind, task)).toEqual(wholeReports.get(`${kind} ${mode}`));

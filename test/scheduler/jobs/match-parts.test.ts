@@ -15,7 +15,7 @@ test.each([
   `wide records are divided by their size, in the order of their %s (STRANDLAKE_SEED=${seed})`,
   (_, isWhole) => {
     const next = seededRandom(seed);
-    // Few records of the third file are as large as a part may be, and each record of the last is larger.
+    // About 64 records of the third file fill a part, and each record of the last file is larger than a part may be.
     const sizes = {
       given: Float64Array.of(100, 20_000, 1 << 20, 100 << 20),
       stored: Float64Array.of(0, 50_000),
@@ -57,7 +57,7 @@ test.each([
     );
     for (const [k, ownPositions] of positions.entries())
       if (k > 0) expect(Math.min(...ownPositions)).toBeGreaterThan(Math.max(...positions[k - 1]!));
-    // No part is too large, and no two neighbours would fit into one.
+    // No part of several records is too large, and no two neighbours would fit into one.
     const sizeOf = (file: number, segment: number): number =>
       sizes.given[file]! + sizes.stored[segment]!;
     const bytes = parts.map(({ files, segments }) =>

@@ -20,7 +20,8 @@ import { KillableServer, killServerRepeatedly, recoverServer } from '../processe
 
 /*
  * Kills a merge, or makes the disk fail, at every step. Afterwards, the records and their order are unchanged, no commit is lost and no
- * other files remain. Each case begins with fifteen commits and a queued import, whose commit makes a merge due.
+ * other files remain. Each case, except those of merges that sort, begins with fifteen commits and a queued import, whose commit makes a
+ * merge due.
  */
 const commitCount = 15;
 const allRecords = Array.from({ length: 32 }, (_, i) => BigInt(i));
@@ -138,8 +139,8 @@ function withoutMerges(store: Store): Store {
 }
 
 describe('a merge that sorts rows, killed at', () => {
-  // The first segment has all records, of which fifteen later commits replace one each. The next start sorts them: half of the rows are out
-  // of order or deleted, and there are sixteen segments with records.
+  // The first segment has all records, of which fifteen later commits replace one each. The next start sorts them: at least half as
+  // many rows as records are out of order or deleted, and there are sixteen segments with records.
   const replacedCount = 15;
   const expectedStates = allRecords.map((n) =>
     n % 2n === 0n && n < 2 * replacedCount ? n / 2n + 1n : 0n,

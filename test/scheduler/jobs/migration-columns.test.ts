@@ -48,7 +48,7 @@ async function waitUntilCompleted(queuedTask: ReturnType<Lake['queueMigration']>
 
 let targetCount = 0;
 
-/** Returns the functions that a migration calls at least once for each record, as `<file> <name>`, in alphabetical order. */
+/** Returns the functions that a migration calls about once for each record or more often, as `<file> <name>`, in alphabetical order. */
 async function findCallsPerRecord(more: Partial<NewDatasetMigration>): Promise<readonly string[]> {
   const targetId = await lake.createDataset(`target ${++targetCount}`);
   await session.post('Profiler.takePreciseCoverage'); // begins to count again
@@ -65,9 +65,9 @@ async function findCallsPerRecord(more: Partial<NewDatasetMigration>): Promise<r
   return frequentFunctions.toSorted();
 }
 
-/** Encoding and decoding pages calls functions for each value, which make no objects. */
+/** The functions that encode and decode pages, which are called for each value and make no objects. */
 const pageFunctionPattern = /^engine\/parquet\//;
-/** Counts the records of a chunk that have an error. */
+/** The anonymous function that counts the records of a chunk that have an error. */
 const countFailedFunction = 'scheduler/jobs/migration/migrate-chunk ';
 /** Functions that cast a value and append it to a column. */
 const castFunctionPattern =

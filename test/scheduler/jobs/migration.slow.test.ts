@@ -33,7 +33,7 @@ beforeAll(async () => {
           await lake.createFile(`${i}.vcf`, vcfTextOf(rowsPerFile)),
         ),
       );
-    // Matches some records of each segment, consecutive and single ones, and one whole segment.
+    // Matches single records of each segment.
     const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
     await waitUntilCompleted(scheduler, lake.queueMigration(sourceDatasetId, sourceDatasetId, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
   });
@@ -128,7 +128,7 @@ describe('a migration of many segments with deleted rows', () => {
     await withScheduler(async (scheduler) => {
       for (let i = 0; i < 8; i++) {
         const ownNumbers = numbers.slice(i * 1_250, (i + 1) * 1_250);
-        // Random texts, which compression does not make smaller, so that a chunk has only about 1,800 records.
+        // Random texts, which compression hardly makes smaller, so that a chunk has only about 1,800 records.
         const records = ownNumbers.map((n) => `{"n":${n},"text":"${n} ${randomBytes(9_000).toString('base64')}"}`); // prettier-ignore
         await waitUntilCompleted(scheduler, lake.queueFileImport(largeId, await lake.createFile(`large-${i}.jsonl`, records.join('\n')))); // prettier-ignore
       }

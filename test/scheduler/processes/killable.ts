@@ -52,7 +52,7 @@ export class KillableServer {
   }
 }
 
-/** Starts the server of a data folder again and again, until it becomes idle and ends by itself. */
+/** Starts the server of a data folder up to five times, until it becomes idle and ends by itself. Throws if it never does. */
 export async function recoverServer(root: string): Promise<void> {
   for (let start = 0; start < 5; start++) {
     const server = new KillableServer(root);

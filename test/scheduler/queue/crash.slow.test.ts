@@ -9,8 +9,8 @@ import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
 /*
- * Kills the server at every named crash point and at random moments, and then starts it again until it is idle. Afterwards, every task must
- * have ended, and `Lake.findFolderDamage` must find nothing lost, duplicated or left behind.
+ * Kills the server at the crash points of imports and exports and at random moments, and then starts it again until it is idle. Afterwards,
+ * every task must have ended, and `Lake.findFolderDamage` must find nothing lost, duplicated or left behind.
  */
 
 /** Number of kills at random moments; set by STRANDLAKE_KILLS. */

@@ -12,7 +12,7 @@ import { pollUntil } from '../../until.js';
 import { Lake } from '../lake.js';
 
 /*
- * Declares a kind of job that the product does not have. The queue, the worker and the sweeps need only its declaration in the list of
+ * Declares kinds of jobs that the product does not have. The queue, the worker and the sweeps need only their declarations in the list of
  * jobs.
  */
 

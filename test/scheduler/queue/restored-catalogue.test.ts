@@ -114,6 +114,6 @@ test('the archive of a dataset that is empty in a restored catalogue is kept asi
     availability: 'available',
     documentsCount: 3,
   });
-  expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 3, ids: 3 });
+  expect(await lake.countRecordsByDuckdb(datasetId)).toMatchObject({ rows: 3, ids: 3 });
   expect(await lake.store.verify(datasetId)).toEqual([]);
 });

@@ -53,7 +53,7 @@ describe('an import', () => {
     );
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed', attempts: 1 });
-    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 500, ids: 500 });
+    expect(await lake.countRecordsByDuckdb(datasetId)).toMatchObject({ rows: 500, ids: 500 });
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job).toMatchObject({
       status: 'completed',
@@ -107,7 +107,7 @@ describe('an import', () => {
     const job = await lake.catalog.imports.get(task.resourceId);
     expect(job?.errorMessage).toMatch(/^bad\.vcf, line 50008: /);
     expect(job?.metadata).toMatchObject({ validation: { errors_count: 1 } });
-    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({ rows: 10 });
+    expect(await lake.countRecordsByDuckdb(datasetId)).toMatchObject({ rows: 10 });
     expect(await lake.findFolderDamage()).toEqual([]);
   });
 
@@ -138,7 +138,7 @@ describe('an import', () => {
     const task = await lake.queueFileImport(datasetId, fileId);
     scheduler?.wake();
     expect(await waitForEnd(task.id)).toMatchObject({ status: 'completed' });
-    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({
+    expect(await lake.countRecordsByDuckdb(datasetId)).toMatchObject({
       rows: 400_001,
       ids: 400_001,
     });
@@ -288,7 +288,7 @@ describe('a worker that dies', () => {
     await waitUntilWorking(task.id);
     process.kill(scheduler?.status().workerPid as number, 'SIGKILL');
     expect(await scheduler?.wait(task.id)).toMatchObject({ status: 'completed', attempts: 2 });
-    expect(await lake.readRecordsByDuckdb(datasetId)).toMatchObject({
+    expect(await lake.countRecordsByDuckdb(datasetId)).toMatchObject({
       rows: 150_000,
       ids: 150_000,
     });

@@ -131,7 +131,7 @@ test('a task whose files cannot be removed fails or is queued again, and frees i
   await writeFile(join(lake.data.scratch, `${task.id}-1`), 'x');
   worker.die();
   await pollUntil(() => worker.tasks.get(task.id) === 2);
-  // The files of the task that has ended are removed in the next hour; those of the running one stay.
+  // The files of the task that has ended are removed by the next sweep; those of the running one stay.
   await writeFile(join(lake.data.scratch, `${task.id}-2`), 'x');
   armFault(undefined);
   await pollUntil(async () => !(await readdir(lake.data.scratch)).includes(`${id}-1`));

@@ -7,7 +7,7 @@ const supervisedScript = fileURLToPath(
   new URL('../processes/supervisor-program.js', import.meta.url),
 );
 
-/** Runs the supervisor with a child of the given behaviour; `waitForLine` resolves with the first matching line of the output. */
+/** Runs the supervisor with a child of the given behaviour; `waitForLine` resolves with the `nth` matching line. */
 function runSupervised(behaviour: string) {
   const child = spawn(process.execPath, [supervisedScript, 'parent', behaviour], {
     stdio: ['ignore', 'pipe', 'inherit'],

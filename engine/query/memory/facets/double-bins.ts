@@ -69,7 +69,7 @@ export class DoubleBins implements NumberGrouping {
     if (quotient < 1e6 && quotient > -1e6 && (edgeDistance > 1e-9 || edgeDistance < -1e-9))
       return this.#idOf(bin);
     if (Math.abs(value) >= this.#ownBinFrom) return this.#ids.hashedId(value);
-    // The quotient may have been rounded into a neighbouring bin.
+    // The quotient may have been rounded into a neighboring bin.
     if (this.#edge(bin + 1) <= value) return this.#idOf(bin + 1);
     return this.#idOf(this.#edge(bin) > value ? bin - 1 : bin);
   }

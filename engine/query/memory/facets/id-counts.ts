@@ -2,7 +2,7 @@ import type { DictionaryValues, MemoryColumn, SelectionBytes } from '../match/co
 import { wordsOf } from '../match/selection-bytes.js';
 
 /**
- * The largest number of ids that is counted in four tables: among more ids, equal neighbours are rare, and four tables do not fit in the
+ * The largest number of ids that is counted in four tables: among more ids, equal neighbors are rare, and four tables do not fit in the
  * processor's caches.
  */
 const maxInterleavedIds = 1 << 17;

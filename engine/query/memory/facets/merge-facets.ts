@@ -60,7 +60,7 @@ function mergedBuckets(
     partials.forEach((partial, index) => addCounts(counts, partial.counts, keys.numbers[index]!));
     return { kind: 'buckets', facet, keys, keyOf: undefined, parents: undefined, counts, nested: () => [] }; // prettier-ignore
   }
-  const numbering = new KeyNumbering(keys.size);
+  const numbering = new BucketNumbering(keys.size);
   const mergedNumbers = partials.map((partial, index) =>
     numbering.add(partial, keys.numbers[index]!, above?.[index]),
   );
@@ -79,7 +79,7 @@ function mergedBuckets(
 }
 
 /** Assigns common numbers to the buckets (pairs of a parent bucket and a key) of several partial results. */
-class KeyNumbering {
+class BucketNumbering {
   readonly keyOf: number[] = [];
   readonly parents: number[] = [];
   readonly counts: number[] = [];

@@ -249,9 +249,9 @@ export class Stats {
   }
 
   /**
-   * Sums the differences of values from the pivot of their group, which is its first value unless it has one, the squares of these
-   * differences, and the squares of the values, each with a second sum of the rounding errors (Dekker 1971). Replaces `values` by their
-   * squares.
+   * Sums the differences of values from the pivot of their group, the squares of these differences, and the squares of the values, each
+   * with a second sum of the rounding errors (Dekker 1971). The pivot of a group that has none yet is the first of its values. Replaces
+   * `values` by their squares.
    */
   #spreadGrouped(values: Float64Array, groups: Uint32Array, count: number): void {
     const pivots = this.#pivots;

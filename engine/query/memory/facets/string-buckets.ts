@@ -123,7 +123,7 @@ const joinedKeysByDictionary = new WeakMap<
 >();
 
 /**
- * Returns all entries of a dictionary, even those with a count of zero: `merged-keys.ts` recognises an unchanged dictionary in the next
+ * Returns all entries of a dictionary, even those with a count of zero: `merged-keys.ts` recognizes an unchanged dictionary in the next
  * query and need not merge it again. Returns undefined if the entries are too many or too long, or if few entries of a large dictionary
  * occur.
  */

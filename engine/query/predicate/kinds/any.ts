@@ -50,7 +50,7 @@ export const any: PredicateKind<AnyCondition> = {
   },
   mayNeedJoin: needsRowEvaluation,
   memory: ({ field, item }, { rowTest }) => elementTest(field, rowTest(item)),
-  // Documents of the catalogue have no lists of objects, so no search has this condition.
+  // Documents of the catalog have no lists of objects, so no search has this condition.
   document: () => () => false,
   requirement: ({ field, item }) => ({ element: { list: field, item } }),
   describe: ({ field, item }, describe) => `any ${field.name} with ${describe(item)}`,

@@ -53,9 +53,9 @@ export interface PredicateKind<P extends Predicate> {
   regularExpressions?(predicate: P): readonly string[];
   /** Returns a test that evaluates the predicate over columns in memory, prepared for one query. */
   memory(predicate: P, context: MemoryContext): RowTest;
-  /** Returns a function that evaluates the predicate over documents of the catalogue, for search. */
+  /** Returns a function that evaluates the predicate over documents of the catalog, for search. */
   document<D>(predicate: P, context: DocumentContext<D>): (document: D) => boolean;
-  /** Returns what the predicate requires of its field. Searches narrow the catalogue by it, and `explain` derives causes from it. */
+  /** Returns what the predicate requires of its field. Searches narrow the catalog by it, and `explain` derives causes from it. */
   requirement(predicate: P): Requirement;
   /**
    * Returns a function that counts the matches in a text (a wildcard pattern counts at most once), for the relevance of documents; absent
@@ -94,13 +94,13 @@ export type MemorySupport =
   | { readonly supported: true }
   | {
       readonly supported: false;
-      /** The reason as a sentence without its full stop. */
+      /** The reason as a sentence without its period. */
       readonly reason: string;
     };
 
 export const supported: MemorySupport = Object.freeze({ supported: true });
 
-/** Returns that the memory executor does not evaluate a predicate; `reason` is a sentence without its full stop. */
+/** Returns that the memory executor does not evaluate a predicate; `reason` is a sentence without its period. */
 export function unsupportedBecause(reason: string): MemorySupport {
   return { supported: false, reason };
 }

@@ -9,7 +9,7 @@ test.each(['', '.gz', '.bgz', '.bgzf', '.bz2', '.BZ2'])('a file name with a know
     const name = `sample.${extension}${compression}`;
     const { name: reader } = readerForFile(name);
     expect([name, canImport(name)]).toEqual([name, true]);
-    // The name of a manifest's entry is preferred to that of the file, also if only the first has a known extension.
+    // If the name of a manifest's entry, which is preferred, has no known extension, the name of the file selects the reader.
     const hints = { names: ['download', name], format: null, readerParams: null };
     expect([name, readerByHints(hints, null)]).toEqual([name, { reader, isNamed: false }]);
     const format = { names: ['download'], format: `.${extension}${compression}`, readerParams: null };

@@ -23,7 +23,7 @@ beforeAll(async () => {
   lake = await Lake.make();
   root = lake.data.root;
   const lines = Array.from({ length: givenCount }, (_, i) => {
-    const n = rejectedLines.includes(i + 1) ? '"none"' : 2 * i; // every second record is stored in the dataset, as far as it has some
+    const n = rejectedLines.includes(i + 1) ? '"none"' : 2 * i; // the first 1,000 numbers are those of every second stored record
     return `{"n":${n},"v":${i},"pad":"${'x'.repeat(200)}"}\n`;
   });
   fileId = await lake.createFile('changes.json', lines.join(''));

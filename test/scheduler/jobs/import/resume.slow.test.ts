@@ -15,8 +15,8 @@ import { KillableServer } from '../../processes/killable.js';
 let lake: Lake;
 let root: string;
 /**
- * Files of at least seven chunks each: plain text, gzip, and one in whose last chunk the type of a field changes, so that other chunks are
- * read twice.
+ * Three files that have at least six chunks together: plain text, gzip, and one in whose last chunk the type of a field changes, so that
+ * other chunks are read twice.
  */
 let fileIds: readonly number[];
 /** The digest of the records, and the number of chunks, of an uninterrupted import. */
@@ -139,7 +139,7 @@ describe('C1: an import whose worker is killed', () => {
     });
     expect(await readResumedChunks()).toBe(chunks);
     const counts = await checkCompleted();
-    // The first attempt has read most chunks; the second attempt reads the chunks with outdated types again.
+    // Of the chunks that the first attempt has recorded, the second attempt reads again only those with outdated types.
     expect(counts[1] ?? 0).toBeGreaterThanOrEqual(Math.max(0, chunks - 3));
     expect(counts[1] ?? 0).toBeLessThanOrEqual(chunks);
     expect((counts[1] ?? 0) + (counts[2] ?? 0)).toBe(expectedImport.chunks);

@@ -179,7 +179,7 @@ describe('files on other hosts', () => {
     expected: { md5: null, bytes: name === 'b' ? 7 : null },
   });
 
-  /** Returns a simulated `fetchSource` whose downloads complete when the test releases them. */
+  /** Returns source files whose simulated downloads end when the test says so, and the names of those that have begun. */
   function createSourceFiles(names: readonly string[]) {
     const begun: string[] = [];
     const arrivals = new Map<string, { arrive(): void; fail(): void }>();

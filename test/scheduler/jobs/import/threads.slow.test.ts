@@ -8,8 +8,8 @@ import { seededRandom } from '../../../random.js';
 import { Lake } from '../../lake.js';
 
 /*
- * Imports a file of every format, large enough for several chunks, with pools of different sizes. The records and their order, the fields
- * and the findings must be the same (F16).
+ * Imports a file of every format but BED, large enough for several chunks, with pools of different sizes. The records and their order, the
+ * fields and the findings must be the same (F16).
  */
 
 const threadCounts = [1, 2, 4, 8];
@@ -17,7 +17,7 @@ const threadCounts = [1, 2, 4, 8];
 const sizeFactor = Number(process.env['STRANDLAKE_SCALE'] ?? 1);
 const textBytes = 2_300_000 * sizeFactor;
 
-/** Returns the first `headLines` lines of a fixture, followed by its other lines repeatedly. */
+/** Returns the first `headLines` lines of a fixture, followed by its other lines up to `tail`, repeated, and `tail`. */
 function repeatFile(path: string, headLines: number, tail = ''): string {
   const bytes = readFileSync(`test/fixtures/${path}`);
   const text = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();

@@ -17,8 +17,8 @@ export function normalizeForClickhouse(generatedDataset: GeneratedDataset): Gene
 }
 
 /**
- * Returns a record as ClickHouse reads it: every list is present, and an object only if it is not empty. Zero loses its sign, because
- * DuckDB shows the sign but does not sort by it.
+ * Returns a record as ClickHouse reads it: every list that is a column is present, and an object, or a list inside one, only if it is not
+ * empty. Zero loses its sign, because DuckDB shows the sign but does not sort by it.
  */
 function normalizeRow(columns: Columns, row: TestRow): TestRow {
   const reservedEntries = Object.entries(row).filter(([name]) => name.startsWith('_'));
@@ -29,7 +29,7 @@ function normalizeRow(columns: Columns, row: TestRow): TestRow {
   return Object.fromEntries([...reservedEntries, ...members]) as TestRow;
 }
 
-/** Returns a value in which empty objects are null. */
+/** Returns a value without missing members, in which empty objects and lists are null. */
 function normalizeValue(column: Column, value: Value): Value {
   if (value === null) return null;
   if (column.isList) {

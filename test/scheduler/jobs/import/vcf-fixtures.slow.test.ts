@@ -6,8 +6,8 @@ import { canImport } from '../../../../scheduler/jobs/import/reader-choice.js';
 import { Lake } from '../../lake.js';
 
 /*
- * Imports every fixture into its own dataset. Intact files are imported; broken ones fail with a message that names the file, and change
- * nothing. The records are compared in the tests of the readers.
+ * Imports every VCF fixture into its own dataset. Intact files are imported; broken ones fail with a message that names the file, and
+ * change nothing. The records are compared in the tests of the readers.
  */
 
 let lake: Lake;
