@@ -130,7 +130,7 @@ export function judgeBuild({ requested, contigs, named, fallback }: BuildEvidenc
  * contigs.
  */
 function chromosomeIndexOf(name: string): number {
-  const [, accessionDigits] = /^NC_0000([012]\d)\.\d+$/.exec(name) ?? [];
+  const [, accessionDigits] = /^NC_0000([01]\d|2[0-4])\.\d+$/.exec(name) ?? [];
   return accessionDigits === undefined
     ? chromosomeNames.indexOf(name.replace(/^chr/i, '').toUpperCase())
     : Number(accessionDigits) - 1;

@@ -15,13 +15,15 @@ export function genomeBuildNamed(name: unknown): GenomeBuild | undefined {
 export function genomeBuildOfAlias(name: string): GenomeBuild | undefined {
   const [, of, number, version] = /^GC([AF])_(000001405|009914755)\.(\d+)$/i.exec(name) ?? [];
   if (number === '009914755') return 'T2T-CHM13';
-  // From this version on, the accession stands for GRCh38 at NCBI: version 26 in RefSeq, 15 in GenBank.
-  if (number !== undefined)
-    return Number(version) >= (of!.toUpperCase() === 'F' ? 26 : 15) ? 'GRCh38' : 'GRCh37';
+  if (number !== undefined) {
+    // At NCBI, the first version of GRCh37 is 13 in RefSeq and 1 in GenBank, that of GRCh38 is 26 and 15. Lower versions are NCBI36.
+    const [first37, first38] = of!.toUpperCase() === 'F' ? [13, 26] : [1, 15];
+    if (Number(version) < first37) return undefined;
+    return Number(version) < first38 ? 'GRCh37' : 'GRCh38';
+  }
   const plainName = name.replace(/\.p\d+$/i, '');
-  return (
-    genomeBuildNamed(plainName) ?? genomeBuildNamed(buildSynonyms[plainName.toLowerCase()]?.[0])
-  );
+  const synonym = plainName.toLowerCase().replaceAll(/[-_ ]/g, '');
+  return genomeBuildNamed(plainName) ?? genomeBuildNamed(buildSynonyms[synonym]?.[0]);
 }
 
 /** `GRCh37, GRCh38 or T2T-CHM13`. */

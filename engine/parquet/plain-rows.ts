@@ -122,6 +122,8 @@ function refuseUnknownMembers(
   value: ParquetValue,
 ): void {
   if (value === null) return;
+  if (typeof value !== 'object' || Array.isArray(value))
+    throw new RangeError(`column ${name} holds a ${Array.isArray(value) ? 'list' : typeof value}`);
   for (const key of Object.keys(value))
     if (!members.some((member) => member.name === key))
       throw new RangeError(`${name} has no column ${key}`);

@@ -6,6 +6,10 @@ export class AttributeColumnsByKey {
   #count = 0;
   readonly columns: AttributeColumn[] = [];
 
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
   /** Returns the column whose key is `bytes[from..to)`, which must not be empty; undefined if there is none. */
   find(bytes: Uint8Array, from: number, to: number): AttributeColumn | undefined {
     const slots = this.#slots;

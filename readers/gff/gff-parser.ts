@@ -106,9 +106,11 @@ export class FeatureParser {
     const fastFeatures =
       isValidUtf8 && this.#variants === null ? this.#createFastFeatures(chunk) : null;
     for (let at = 0; at < chunk.length && !this.#hasEnded && !this.#report.isStopped;) {
-      // The first feature is read by the general path, which creates the columns.
+      // The general path reads the first feature and adds the columns to the batch, as it does the column `attributes` at the first record
+      // with attributes, which may come after rejected ones whose keys are known.
       if (
         this.#hasFeatures &&
+        (this.#hasAttributes || this.#attributes.columnsByKey.isEmpty) &&
         fastFeatures !== null &&
         fastFeatures.parse(at, this.#out, context.line + 1)
       ) {

@@ -31,9 +31,11 @@ export async function encodeRecordTable(
   );
   const { format, head, tail } = pageFormats[name];
   const headBytes = head(projection, titles);
-  if (records.length === 0) return Buffer.concat([headBytes, tail]);
-  const segment = await writeSegmentUnflushed(batch, file);
-  annotated.release();
+  if (records.length === 0) {
+    annotated.release();
+    return Buffer.concat([headBytes, tail]);
+  }
+  const segment = await writeSegmentUnflushed(batch, file).finally(() => annotated.release());
   const source = openSegments([{ path: file, blockChecksums: segment.blockChecksums }]);
   try {
     const rowRefs = records.map((_, row): RowRef => [0, row]);

@@ -136,7 +136,7 @@ test.each(['upload.renamed', 'upload.published'])(
   },
 );
 
-test('R9: versions that were deleted some days ago are removed by the next start, also after a kill', async () => {
+test('versions that were deleted some days ago are removed by the next start, also after a kill', async () => {
   const ann = await api.start();
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'purge', versioning: 'enabled' }));
   const createdObject = await ann.post('/v2/objects', { vault_id: vaultId, object_type: 'file', filename: 'a' }); // prettier-ignore
@@ -159,7 +159,7 @@ test('R9: versions that were deleted some days ago are removed by the next start
   await api.expectIntactData();
 });
 
-test('R9: with --keep-versions-days 0, files that a merge has replaced go unless they were read within the last hour', async () => {
+test('with --keep-versions-days 0, files that a merge has replaced go unless they were read within the last hour', async () => {
   const settings = ['--keep-versions-days', '0'];
   let ann = await api.start(undefined, settings);
   const vaultId = idOf(await ann.post('/v2/vaults', { name: 'no versions' }));

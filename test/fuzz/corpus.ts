@@ -42,6 +42,6 @@ function decompressedText(path: string): Buffer {
 
 function firstLines(text: Buffer, maxBytes: number): Buffer {
   if (text.length <= maxBytes) return text;
-  const end = text.lastIndexOf(10, maxBytes);
+  const end = text.lastIndexOf(10, maxBytes - 1);
   return text.subarray(0, end <= 0 ? maxBytes : end + 1);
 }

@@ -17,7 +17,7 @@ export class PropertyFailure extends Error {
     message: string,
   ) {
     super(`${property}: ${message}`);
-    this.name = 'Failure';
+    this.name = 'PropertyFailure';
   }
 }
 

@@ -6,7 +6,7 @@ import { textGenerators } from './grammar.js';
 import { paramGenerators } from './params.js';
 
 test.each([
-  ['folders of test/fuzz/corpus.ts', fixtureFolders],
+  ['fixtureFolders of test/fuzz/corpus.ts', fixtureFolders],
   ['dictionaryWords of test/fuzz/dictionary.ts', dictionaryWords],
   ['repeatedTexts of test/fuzz/dictionary.ts', repeatedTexts],
   ['textGenerators of test/fuzz/grammar.ts', textGenerators],

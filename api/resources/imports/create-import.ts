@@ -164,8 +164,6 @@ function* jsonLines(records: readonly JsonObject[]): Generator<Uint8Array> {
 /** The source of the records: a file, the request or a manifest. */
 interface RequestedSource {
   readonly kind: ImportRow['source'];
-  /** The key of the request that names the source. */
-  readonly key: string;
   readonly object?: ObjectRow;
   readonly records?: readonly JsonObject[];
   readonly manifest?: JsonObject;
@@ -210,7 +208,7 @@ function readRecordSource(form: Form, key: string): RequestedSource | undefined 
     const message = `A request takes at most ${max} records, not ${records.length}: split them over several imports, or upload them as a file and import it by object_id.`;
     return form.fail(key, message);
   }
-  return { kind: 'data_records', key, records };
+  return { kind: 'data_records', records };
 }
 
 async function readFileSource(
@@ -221,7 +219,7 @@ async function readFileSource(
   objectId: unknown,
 ): Promise<RequestedSource | undefined> {
   const object = await findFile(context, caller, objectId);
-  return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', key, object };
+  return typeof object === 'string' ? form.fail(key, object) : { kind: 'object', object };
 }
 
 /** Returns the uploaded file with this id, or an error message. */
@@ -260,7 +258,7 @@ async function readManifestSource(
   );
   if (!files) return undefined;
   const storedManifest = { ...manifest, files: files.map(({ entry }) => entry) };
-  return { kind: 'manifest', key: 'manifest', manifest: storedManifest, files };
+  return { kind: 'manifest', manifest: storedManifest, files };
 }
 
 function checkReaders(

@@ -35,15 +35,19 @@ function bitCount(value: PyInt): number {
 
 const intMethods = nativeTable(
   {
-    bit_length: exactArguments(0, (_runtime, value: PyInt) => bitLength(value)),
-    bit_count: exactArguments(0, (_runtime, value: PyInt) => bitCount(value)),
+    bit_length: exactArguments(0, (_runtime, value: PyInt | boolean) => bitLength(intOf(value))),
+    bit_count: exactArguments(0, (_runtime, value: PyInt | boolean) => bitCount(intOf(value))),
     as_integer_ratio: exactArguments(
       0,
-      (_runtime, value: PyInt) => new PyTuple([toInt(BigInt(value)), 1]),
+      (_runtime, value: PyInt | boolean) => new PyTuple([toInt(BigInt(value)), 1]),
     ),
   },
   'int',
 );
+
+function intOf(value: PyInt | boolean): PyInt {
+  return typeof value === 'boolean' ? Number(value) : value;
+}
 
 const methodsByType: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
   str: nativeTable(
@@ -57,6 +61,7 @@ const methodsByType: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
   frozenset: nativeTable(frozenSetMethods, 'frozenset'),
   range: nativeTable(rangeMethods, 'range'),
   int: intMethods,
+  bool: intMethods,
   float: nativeTable(
     {
       is_integer: exactArguments(0, (_runtime, { value }: Float) => Number.isInteger(value)),

@@ -149,12 +149,20 @@ function refersToName(text: string, names: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Returns whether a query string has the name of a field, or of a field inside it, before a colon, as in `depth:3` or `depth.mean:3`. */
+/** Longer than `_missing_:"`, with some blanks. */
+const maxPrefixLength = 16;
+
+/**
+ * Returns whether a query string has the name of a field, or of a field inside it, before a colon, as in `depth:3` or `depth.mean:3`, or
+ * after `_exists_:` or `_missing_:`. Backslashes in the name are ignored.
+ */
 function isNamedInQueryString(text: string, name: string): boolean {
-  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
-    const before = text[at - 1] ?? ' ';
-    const after = text.slice(at + name.length).trimStart();
-    if (/[\s()+\-!:"]/.test(before) && /^[:.]/.test(after)) return true;
+  const plainText = text.replaceAll(/\\(.)/gs, '$1');
+  for (let at = plainText.indexOf(name); at !== -1; at = plainText.indexOf(name, at + 1)) {
+    const before = plainText.slice(Math.max(0, at - maxPrefixLength), at);
+    const after = plainText.slice(at + name.length).trimStart();
+    if (/(?:^|[\s()+\-!:"])$/.test(before) && /^[:.]/.test(after)) return true;
+    if (/_(?:exists|missing)_:\s*"?$/.test(before)) return true;
   }
   return false;
 }

@@ -130,6 +130,8 @@ test('a value of another type, and a name that there is no column for, are refus
   const text: ParquetColumn = { name: 'a', type: 'string', isList: false };
   expect(() => batchOfRows([text], [{ a: 1 }])).toThrow('column a holds a number');
   expect(() => batchOfRows([text], [{ b: 'x' }])).toThrow('has no column b');
+  const group: ParquetColumn = { name: 'g', type: 'group', isList: false, children: [text] };
+  expect(() => batchOfRows([group], [{ g: 5 }])).toThrow('column g holds a number');
   expect(() => batchOfRows([{ ...text, isList: true }], [{ a: 'x' }])).toThrow('column a is a list and holds a string'); // prettier-ignore
   expect(() => batchOfRows([{ ...text, type: 'double' }], [{ a: 1 }])).toThrow();
 });

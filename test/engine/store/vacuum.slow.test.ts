@@ -201,7 +201,7 @@ test('a rollback of a version before a vacuum is the same as before the vacuum',
       expect([version, await each.rollback(id, version, endVersion)]).toEqual([version, { ...expected[version], base: endVersion }]); // prettier-ignore
 });
 
-test('schema files that no version in use has go, and come back with a version that is read again', async () => {
+test('schema files that no version in use has are removed', async () => {
   const id = 4_000;
   const store = newStore(0, 0);
   const numbers = new NumbersDataset(folder, store, id, seededRandom(3));

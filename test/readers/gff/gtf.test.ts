@@ -4,6 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Row } from '../../../engine/core/types.js';
 import { readerForFile } from '../../../readers/index.js';
 import { seededRandom } from '../../random.js';
+import { lenientParams } from '../import-pieces.js';
 import { importSource, importErrorMessage, withoutCoordinates } from '../import-source.js';
 import { describeColumnTypes } from '../rows.js';
 import { seed } from '../../seed.js';
@@ -117,6 +118,13 @@ describe('F12: rules of the specification', () => {
     const { rows, error } = await importSource(gtfLine(text), 'gtf');
     expect(error).toBeNull();
     expect(rows[0]!.attributes ?? null).toEqual(attributes);
+  });
+
+  test('attributes are stored also if the first record is rejected within its attributes', async () => {
+    const text = [gtfLine('a "1"; b "2'), gtfLine('a "3"'), gtfLine('a "4"')].join('\n');
+    const { rows, findings } = await importSource(text, 'gtf', { validation: lenientParams });
+    expect(findings.examples).toMatchObject([{ line: 1, level: 'error' }]);
+    expect(rows.map(({ attributes }) => attributes)).toEqual([{ a: '3' }, { a: '4' }]);
   });
 
   test('an attribute without a value is a warning', async () => {

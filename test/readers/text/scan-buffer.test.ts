@@ -20,7 +20,7 @@ test(`finds the bytes that a loop finds, in text of every length (seed ${seed})`
   }
 });
 
-test('has room for `scanBytes` bytes', () => {
+test('has room for `maxScannedBytes` bytes', () => {
   const window = scanBuffer();
   window.loadText(new Uint8Array(2 * maxScannedBytes).fill(1), 5);
   expect(window.textLength).toBe(maxScannedBytes);

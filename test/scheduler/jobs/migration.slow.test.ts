@@ -34,7 +34,7 @@ beforeAll(async () => {
         ),
       );
     // Matches single records of each segment.
-    const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [50_000, 90_000]]] }] }; // prettier-ignore
+    const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [20_000, 30_000]]] }] }; // prettier-ignore
     await waitUntilCompleted(scheduler, lake.queueMigration(sourceDatasetId, sourceDatasetId, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
   });
   const { segments, rows: remainingCount } = await openStore(lake.data).snapshot(sourceDatasetId);

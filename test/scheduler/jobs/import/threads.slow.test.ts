@@ -144,7 +144,7 @@ async function recordDigestOf(files: readonly string[]): Promise<string> {
 }
 
 describe('any number of threads', () => {
-  test('gives the same records, fields and findings for every format (F6, F16)', async () => {
+  test('gives the same records, fields and findings for every format but BED (F6, F16)', async () => {
     const firstOutcomes = await importAllFiles(threadCounts[0]!);
     for (const [name, { status, error, rows, segments }] of firstOutcomes) {
       expect([name, error, status]).toEqual([name, null, 'completed']);
