@@ -1,6 +1,6 @@
 import { overflowError, valueError } from '../values/expression-errors.js';
 import { mantissaAndPower } from '../values/float-text.js';
-import { bitLength, toInt } from '../values/integers.js';
+import { asInt, bitLength, toInt } from '../values/integers.js';
 import type { PyInt } from '../values/integers.js';
 import { exactArguments, nativeTable } from '../values/native.js';
 import { Float, PyDict, PyList, PyRange, PySet, PyTuple } from '../values/python-values.js';
@@ -35,8 +35,8 @@ function bitCount(value: PyInt): number {
 
 const intMethods = nativeTable(
   {
-    bit_length: exactArguments(0, (_runtime, value: PyInt | boolean) => bitLength(intOf(value))),
-    bit_count: exactArguments(0, (_runtime, value: PyInt | boolean) => bitCount(intOf(value))),
+    bit_length: exactArguments(0, (_runtime, value: PyInt | boolean) => bitLength(asInt(value)!)),
+    bit_count: exactArguments(0, (_runtime, value: PyInt | boolean) => bitCount(asInt(value)!)),
     as_integer_ratio: exactArguments(
       0,
       (_runtime, value: PyInt | boolean) => new PyTuple([toInt(BigInt(value)), 1]),
@@ -44,10 +44,6 @@ const intMethods = nativeTable(
   },
   'int',
 );
-
-function intOf(value: PyInt | boolean): PyInt {
-  return typeof value === 'boolean' ? Number(value) : value;
-}
 
 const methodsByType: Readonly<Record<string, ReadonlyMap<string, Native>>> = {
   str: nativeTable(
