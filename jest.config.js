@@ -1,5 +1,5 @@
 /**
- * Jest runs what tsc built (TypeScript 7 has no compiler API for ts-jest), so build first. This configuration finds the tests
+ * Jest runs the modules that `npm run build` has compiled. This configuration finds the tests
  * of both tiers; `npm test` leaves out the slow ones (`*.slow.test.ts`), see setup.mjs.
  */
 export default {

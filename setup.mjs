@@ -4,7 +4,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -46,10 +45,11 @@ const checkFormat = ['node_modules/prettier/bin/prettier.cjs', '--check', '.'];
 const interop = ['test/interop/run.mjs'];
 const clients = ['test/clients/run.mjs'];
 const lint = ['node_modules/oxlint/bin/oxlint', '--deny-warnings'];
-const tsc = ['node_modules/typescript/bin/tsc', '-p', '.'];
 /** Checks the types of all sources; what an earlier check has found is kept beside the packages, so that only what changes affect is checked. */
 const checkTypes = [
-  ...tsc,
+  'node_modules/typescript/bin/tsc',
+  '-p',
+  '.',
   '--noEmit',
   '--incremental',
   '--tsBuildInfoFile',
@@ -287,40 +287,26 @@ function runtime() {
 
 /** Makes what a server runs: a bundle for each of its processes and threads. Types are not checked. */
 function bundle() {
-  return buildWith(undefined, '.strandlake-bundle', fingerprint(productFolders));
+  return buildWith([], '.strandlake-bundle', fingerprint(productFolders));
 }
 
-/**
- * Compiles all modules, for tests and benchmarks, and makes the bundles, which tests start. Types are checked by `checkTypes`; without a check,
- * the compiler does not need to read the types of packages.
- */
+/** Makes the bundles and, for tests and benchmarks, compiles all modules. Types are checked by `checkTypes`. */
 function build() {
-  const compile = [...tsc, '--noCheck', '--noResolve', '--outDir'];
-  return buildWith(compile, '.strandlake-build', fingerprint(sourceFolders));
+  return buildWith(['--tests'], '.strandlake-build', fingerprint(sourceFolders));
 }
 
-/**
- * Builds into a fresh folder when a source file has changed since the last build, then puts it in place. The compiler, where there is one, and the
- * bundler run at the same time, each with a folder of its own; then the bundles replace the modules of their entries.
- */
-async function buildWith(compile, stamp, wanted) {
+/** Builds into a fresh folder when a source file has changed since the last build, then puts it in place. */
+async function buildWith(options, stamp, wanted) {
   if (read(join('dist', stamp)) === wanted) return;
   say('Building …');
   const fresh = `dist.${process.pid}`;
-  const bundles = `${fresh}.bundles`;
-  const discard = (...folders) =>
-    folders.forEach((folder) => rmSync(folder, { recursive: true, force: true }));
-  const bundler = ['bundle.mjs', bundles, ...(compile ? ['--tests'] : [])];
-  const programs = [...(compile ? [[...compile, fresh]] : []), bundler];
-  const ends = await Promise.all(programs.map((program) => exitOf(runtime(), program)));
-  const end = ends.find(({ asked }) => asked !== null) ?? ends.find(({ code }) => code !== 0);
-  if (end) {
-    const status = await prepared(end, () => discard(fresh, bundles));
-    discard(fresh, bundles);
+  const discard = () => rmSync(fresh, { recursive: true, force: true });
+  const end = await exitOf(runtime(), ['build.mjs', fresh, ...options]);
+  const status = await prepared(end, discard);
+  if (status !== 0) {
+    discard();
     stop('The build failed; the errors are above.', status);
   }
-  cpSync(bundles, fresh, { recursive: true });
-  discard(bundles);
   writeFileSync(join(fresh, '.strandlake-bundle'), fingerprint(productFolders));
   writeFileSync(join(fresh, stamp), wanted);
   // The build before is moved away before it is removed, because its programs may be running and write into its folder.
@@ -345,7 +331,7 @@ function fingerprint(folders) {
       else if (entry.name.endsWith('.ts')) add(path);
     }
   };
-  const files = ['bundle.mjs', 'tsconfig.json', 'package.json', 'package-lock.json'];
+  const files = ['build.mjs', 'tsconfig.json', 'package.json', 'package-lock.json'];
   for (const file of files) add(join(root, file));
   for (const folder of folders) if (existsSync(folder)) walk(join(root, folder));
   return hash.digest('hex');

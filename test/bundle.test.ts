@@ -5,8 +5,8 @@ import { join, normalize } from 'node:path';
 import { readSource } from './architecture/source.js';
 import { readSourceFiles } from './architecture/sources.js';
 
-const bundlerScript = readFileSync('bundle.mjs', 'utf8');
-const bundleEntries = quotedItems(/const entries = \[([^\]]*)\]/.exec(bundlerScript)?.[1]);
+const buildScript = readFileSync('build.mjs', 'utf8');
+const bundleEntries = quotedItems(/const entries = \[([^\]]*)\]/.exec(buildScript)?.[1]);
 const files = readSourceFiles();
 
 describe('bundles', () => {
