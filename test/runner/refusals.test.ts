@@ -51,10 +51,12 @@ test('names those that were not noted by their place in the source', () => {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-build-'));
   try {
     mkdirSync(join(folder, 'api'));
-    const lines = ['const a = invalidError("a");', '"ä"; form.fail("b");'];
+    const lines = ['const a = invalidError("a");', '"ä"; form.fail("b");', 'form.fail("c");'];
     writeFileSync(join(folder, 'api', 'a.js'), lines.join('\n'));
-    // The second line of the compiled module is the third of the source.
-    const map = { version: 3, sources: ['a.ts'], names: [], mappings: 'AAAA;AAEA' };
+    // The second line of the compiled module is the third of the source, and the third is the fourth.
+    const map = { version: 3, sources: ['../a.ts'], names: [], mappings: 'AAAA;AAEA;AACA' };
+    const sourceLines = [lines[0], '', lines[1], `${lines[2]} // deleted meanwhile`];
+    writeFileSync(join(folder, 'a.ts'), sourceLines.join('\n'));
     writeFileSync(join(folder, 'api', 'a.js.map'), JSON.stringify(map));
     writeFileSync(join(folder, 'b.js'), lines.join('\n')); // in a folder whose refusals are not counted
     expect(missingRefusals(folder, new Set(['api/a.js:10']))).toEqual([

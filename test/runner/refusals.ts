@@ -52,7 +52,11 @@ export function instrumentRefusals(path: string, code: string): string {
   return instrumentedCode + code.slice(copiedEnd);
 }
 
-/** Returns the refusals of the build whose positions were not noted, each as `<source file>:<line>: <code>`. */
+/**
+ * Returns the refusals of the build whose positions were not noted, each as `<source file>:<line>: <code>`. Those that end in a line of the
+ * source with a comment such as `// deleted meanwhile` are left out, because only another request at the same moment can provoke them
+ * (`test/api/resources/races.slow.test.ts` tries to).
+ */
 export function missingRefusals(
   build: string,
   notedPlaces: ReadonlySet<string>,
@@ -67,22 +71,24 @@ export function missingRefusals(
         ({ start }) => !notedPlaces.has(`${path}:${start}`),
       );
       if (unnotedRefusals.length === 0) return [];
-      const map = new SourceMap(JSON.parse(readFileSync(join(build, `${path}.map`), 'utf8')) as SourceMapPayload); // prettier-ignore
-      return unnotedRefusals.map(({ start, end }) => {
-        const linesBefore = code.slice(0, start).split('\n');
+      const payload = JSON.parse(readFileSync(join(build, `${path}.map`), 'utf8')) as SourceMapPayload; // prettier-ignore
+      const source = readFileSync(join(build, path, '..', payload.sources[0]!), 'utf8').split('\n');
+      const map = new SourceMap(payload);
+      const sourceLineOf = (offset: number): number => {
+        const linesBefore = code.slice(0, offset).split('\n');
         const entry = map.findEntry(linesBefore.length - 1, linesBefore.at(-1)!.length);
-        const line = 'originalLine' in entry ? entry.originalLine + 1 : 0;
-        const text = code.slice(start, end).replaceAll(/\s+/g, ' ').slice(0, 120);
-        return `${path.replace(/\.js$/, '.ts')}:${line}: ${text}`;
-      });
+        return 'originalLine' in entry ? entry.originalLine : 0;
+      };
+      return unnotedRefusals
+        .filter(({ end }) => !/\/\/.*\bmeanwhile$/.test(source[sourceLineOf(end - 1)]!))
+        .map(({ start, end }) => {
+          const text = code.slice(start, end).replaceAll(/\s+/g, ' ').slice(0, 120);
+          return `${path.replace(/\.js$/, '.ts')}:${sourceLineOf(start) + 1}: ${text}`;
+        });
     });
 }
 
-/**
- * Returns the expressions of a module that create the error of a refused request, or a sentence of its message, in the order of the code.
- * Expressions before a comment such as `// deleted meanwhile` are left out, because only another request at the same moment can provoke
- * them (`test/api/resources/races.slow.test.ts` tries to).
- */
+/** Returns the expressions of a module that create the error of a refused request, or a sentence of its message, in the order of the code. */
 export function refusalsIn(code: string): readonly SyntaxNode[] {
   const refusals = new Map<string, SyntaxNode>();
   const add = (node: SyntaxNode): unknown => refusals.set(`${node.start} ${node.end}`, node);
@@ -96,14 +102,7 @@ export function refusalsIn(code: string): readonly SyntaxNode[] {
       for (const child of [value].flat()) if (isNode(child)) visit(child);
   };
   visit(parseAst(code) as unknown as SyntaxNode);
-  return [...refusals.values()]
-    .filter(({ end }) => !/\/\/.*\bmeanwhile$/.test(restOfLine(code, end)))
-    .sort((a, b) => a.start - b.start);
-}
-
-/** Returns the text from a position to the end of its line, at most 200 characters. */
-function restOfLine(code: string, from: number): string {
-  return /.*/.exec(code.slice(from, from + 200))![0];
+  return [...refusals.values()].sort((a, b) => a.start - b.start);
 }
 
 function isNode(value: unknown): value is SyntaxNode {
