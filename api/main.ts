@@ -26,7 +26,7 @@ import { saveHotColumnsPeriodically, loadHotColumns, warmCaches } from './warm.j
 const maxSpillMb = 16_384;
 
 /** DuckDB connections, half as many as libuv has threads (see the supervisor), so that file operations never wait for statements. */
-const sqlConnections = 8;
+const sqlConnectionCount = 8;
 
 /**
  * The longest time, in milliseconds, that a start waits for the warming of the datasets used last (`warm.ts`); the rest is warmed after the
@@ -52,7 +52,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     const catalog = await openCatalog(data.catalog);
     closers.push(() => catalog.close());
     const store = openStore(data, { keepVersionsMs: config.keepVersionsDays * 86_400_000 });
-    const quarantine = await QueryQuarantine.open(data, sqlConnections);
+    const quarantine = await QueryQuarantine.open(data, sqlConnectionCount);
     closers.push(async () => quarantine.close());
     const hotColumns = await loadHotColumns(data);
     const queryEngine = await openQueryEngine({
@@ -60,7 +60,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
       quarantine,
       hot: hotColumns,
       ...(memory && { memory }),
-      connections: sqlConnections,
+      connections: sqlConnectionCount,
       dataFolder: data.root,
       otherFolders: [data.fileTables],
       memoryMb: Math.floor(config.apiMemoryMb / 2),

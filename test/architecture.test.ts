@@ -230,7 +230,8 @@ describe('the documents', () => {
 });
 
 /**
- * Returns whether a source names an export format in a string; in the API and the command, whose texts users read, also as a word of a text.
+ * Returns whether a string of a source is the name of an export format; in the API and the command, whose texts users read, also whether a
+ * string contains such a name, or "excel", as a word.
  * `json` counts only as the value of something named format, because it also names a type of fields.
  */
 function namesFormat(path: string, text: string): boolean {

@@ -16,7 +16,7 @@ const nameTestAfterMs = 60_000;
  */
 const refusalsVariable = 'STRANDLAKE_REFUSALS';
 
-/** What a running test file does, as a text with the name of a test, and since when. */
+/** What a running test file does, as a text that usually contains the name of a test, and since when. */
 interface RunningFile {
   test: string;
   since: number;

@@ -29,20 +29,20 @@ interface DeflatedSheetRows extends DeflatedBlock {
 const maxSheetRows = 1_048_576;
 const maxSheetColumns = 16_384;
 
-/** Creates the writer of a workbook format; each sheet of records has a row of titles and up to `sheetRecords` records. */
+/** Creates the writer of a workbook format; each sheet of records has a row of titles and up to `maxSheetRecords` records. */
 export function createExcelWriter(
   format: Pick<Writer, 'format' | 'description' | 'expandsLists'>,
-  sheetRecords: number = maxSheetRows - 1,
+  maxSheetRecords: number = maxSheetRows - 1,
 ): Writer<ExcelPart> {
   return {
     ...format,
     extension: 'xlsx',
     mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     partRecords: 8_192,
-    encode(records, context) {
-      const rowFormat = sheetRowFormat(fileCells(context), records.first, sheetRecords);
-      const xml = records.cells(rowFormat);
-      const firstSheet = Math.floor(records.first / sheetRecords);
+    encode(recordCount, context) {
+      const rowFormat = sheetRowFormat(fileCells(context), recordCount.first, maxSheetRecords);
+      const xml = recordCount.cells(rowFormat);
+      const firstSheet = Math.floor(recordCount.first / maxSheetRecords);
       const pieces = rowFormat.counts.flatMap((count, i): readonly DeflatedSheetRows[] => {
         if (count === 0) return [];
         const rowsXml = xml.subarray(i === 0 ? 0 : rowFormat.ends[i - 1], rowFormat.ends[i]);

@@ -11,9 +11,9 @@ import { createdBy } from '../engine/store/segment.js';
 import type { FileContext, Writer } from './writer.js';
 
 /**
- * Parquet, compressed with zstd: each part is a row group. The columns of a segment's row group are copied without decoding if it has
- * exactly the records of a part, and each column of the file with the same type and a single encoding. Columns have their stored names. The
- * provenance is in the key-value metadata of the footer.
+ * Parquet, compressed with zstd: each part is a row group. The columns of a segment's row group are copied without decoding if the
+ * group has exactly the records of a part, and has every column of the file in the same type and with a single encoding. Columns have their
+ * stored names. The provenance is in the key-value metadata of the footer.
  */
 export const parquetWriter: Writer<EncodedRowGroup> = {
   format: 'parquet',

@@ -44,8 +44,8 @@ export function sheetRowFormat(
   sheetRecords: number,
 ): SheetRowFormat {
   const truncatedCounts = new Uint32Array(cells.length);
-  const ends: number[] = [];
-  const counts = [0];
+  const sheetEndOffsets: number[] = [];
+  const recordCounts = [0];
   const references = cells.map((_, i) => fixedText(`<c r="${columnLetters(i)}`));
   let recordsInSheet = first % sheetRecords;
   /** The row number, with at most seven digits. */
@@ -53,8 +53,8 @@ export function sheetRowFormat(
 
   return {
     truncatedCounts,
-    ends,
-    counts,
+    ends: sheetEndOffsets,
+    counts: recordCounts,
     form: (cell) => sheetCellForm(() => truncatedCounts[cell]!++),
     writeRecord(out, texts, index) {
       setNumberText(rowNumber, recordsInSheet + 2);
@@ -81,11 +81,11 @@ export function sheetRowFormat(
         end = copyText(rowEndTag, 0, view, end);
       }
       out.endOffset = end;
-      counts[counts.length - 1]!++;
+      recordCounts[recordCounts.length - 1]!++;
       if (++recordsInSheet < sheetRecords) return;
       recordsInSheet = 0;
-      ends.push(out.endOffset);
-      counts.push(0);
+      sheetEndOffsets.push(out.endOffset);
+      recordCounts.push(0);
     },
   };
 }

@@ -12,7 +12,7 @@ const octetStreamType = 'application/octet-stream';
 
 /**
  * Installs the body parsers: a body is JSON whatever its content type, unless it is form-encoded; the bodies of uploads are not parsed. An
- * empty body means `{}`. Bodies of GET and DELETE, and of requests without a route, are ignored; compressed bodies are refused.
+ * empty body means `{}`. Bodies of GET and DELETE, and of requests without a route, are ignored; other compressed bodies are refused.
  */
 export function installBodyParsers(
   fastify: FastifyInstance,
@@ -56,7 +56,7 @@ const anonymousBodyLimit: BodyLimit = {
   max: 64 << 10,
   advice: 'send a shorter query, or a token',
 };
-const recordBodyLimit: BodyLimit = {
+const authenticatedBodyLimit: BodyLimit = {
   max: budgets.jsonBodyBytes,
   advice: 'split the request, or upload records as a file and import it by object_id',
 };
@@ -88,7 +88,7 @@ async function readBody(
     ? credentialBodyLimit
     : isAnonymous
       ? anonymousBodyLimit
-      : recordBodyLimit;
+      : authenticatedBodyLimit;
   const bytes = await collectBody(stream, request.headers['content-length'], limit);
   if (rawTextPathPattern.test(url)) bodyByRequest.set(request.raw, bytes);
   return parseBody(bytes, contentTypeOf(request));

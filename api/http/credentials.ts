@@ -41,12 +41,12 @@ export function secretOf(
 
 function secretOfHeader(header: string): string {
   const match = /^([A-Za-z]+) +(\S+)$/.exec(header.trim());
-  const readSecret = match && authorizationSchemes.get((match[1] ?? '').toLowerCase());
+  const readSecret = match && secretReaderByScheme.get((match[1] ?? '').toLowerCase());
   if (!readSecret) throw unauthenticatedError('malformed');
   return readSecret(match[2] ?? '');
 }
 
-const authorizationSchemes = new Map<string, (rest: string) => string>([
+const secretReaderByScheme = new Map<string, (rest: string) => string>([
   ['bearer', (rest) => rest],
   ['token', (rest) => rest],
   ['basic', basicAuthUser],

@@ -16,7 +16,7 @@ import type { Resource as DeclaredResource } from './resource.js';
 
 /** The part of a catalogue table that `crudController` uses. `create` is needed only if the resource has no `create` hook of its own. */
 interface CrudTable<Row, Filter> {
-  list(filter: Filter, page: Page): Promise<ListedRows<Row>>;
+  list(readFilter: Filter, page: Page): Promise<ListedRows<Row>>;
   create?(row: never): Promise<unknown>;
   update(id: number, patch: never): Promise<Row | undefined>;
 }
@@ -86,13 +86,13 @@ export interface CrudResource<
 
 /** Returns the JSON of rows of a resource, in the order of the rows. */
 export async function crudViews<K extends ResourceKind, Context, Filter, Values>(
-  { contexts, declaration }: CrudResource<K, Context, Filter, Values>,
+  { contexts: loadContexts, declaration }: CrudResource<K, Context, Filter, Values>,
   context: AppContext,
   request: ApiRequest,
   rows: readonly AccessRows[K][],
   isDeleted = false,
 ): Promise<readonly object[]> {
-  const rowContexts = await contexts(context, request, rows, { isDeleted });
+  const rowContexts = await loadContexts(context, request, rows, { isDeleted });
   return rows.map((row, i) => declaration.view(row, rowContexts[i]!));
 }
 

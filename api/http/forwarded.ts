@@ -26,8 +26,8 @@ const hostPattern = /^(?:[A-Za-z0-9.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\])(?::\d{1,5
  * Returns a function that reads what trusted proxies tell of a request: `Forwarded` (RFC 7239), or `X-Forwarded-For`, `-Host` and `-Proto`,
  * and `X-Forwarded-Prefix`. `trusted` lists addresses and CIDR blocks. The headers are ignored if any other peer sends them, because
  * clients can send them as well (threat W8).
- * The client is the last address in the list that is not a trusted proxy, or the first one if all are. Each proxy appends the address
- * of its peer, so the addresses before the client's were sent by the client itself.
+ * The list is read from its end, up to the first address that is not a trusted proxy or to one that is unknown: the client is the last
+ * known address that was read. Each proxy appends the address of its peer, so the addresses before the client's were sent by the client.
  * Choice: if the header `Forwarded` of a request is malformed or contradicts its `X-Forwarded-*` headers, only `X-Forwarded-Prefix` is used,
  * because a proxy that sets one kind passes on the other as the client sent it.
  */
@@ -55,8 +55,8 @@ export function createForwardedReader(
 }
 
 /**
- * Returns whether a request comes from a loopback address and has no header of a proxy, trusted or not. A client may pretend to be a proxy,
- * but no proxy that sets one of these headers passes for a local client.
+ * Returns whether a request comes from a loopback address and has none of the headers `Forwarded`, `Via`, `X-Forwarded-For` and
+ * `X-Real-IP`. A client may pretend to be a proxy, but no proxy that sets one of them passes for a local client.
  */
 export function isLocal({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): boolean {
   const isForwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-real-ip'].some((name) => name in headers); // prettier-ignore

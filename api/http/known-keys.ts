@@ -13,13 +13,13 @@ import type { NamedSchema, Schema } from './json-schema.js';
 
 /*
  * The server tells clients which keys of a request it ignores. Clients send keys of their own (contract 1.2), so an unknown key is an error
- * only if the request has `Prefer: handling=strict` (RFC 7240), or if its value is not null and it looks like a misspelt one or stands in
- * an object that admits no others. The header `Ignored-Keys` names the keys that are ignored.
+ * only if the request has `Prefer: handling=strict` (RFC 7240), or if its value is not null and it looks like a misspelled key, is a
+ * synonym of a key (`keySynonyms`) or stands in an object that admits no others. The header `Ignored-Keys` names the keys that are ignored.
  */
 
 /** The keys that a part of a request may have. */
 interface KeyRules {
-  /** The keys that have an effect, each with the rules of its value; null for a value of any keys. */
+  /** The keys that have an effect, each with the rules of its value; null if the value has no keys that are checked. */
   readonly keys: ReadonlyMap<string, KeyRules | null>;
   /** Keys that answers show; a request may repeat them without effect. */
   readonly readOnly: ReadonlySet<string>;
@@ -256,8 +256,8 @@ export function reportIgnoredKeys(
 }
 
 /**
- * Refuses or reports the unknown keys of every request to a handler that is not public, before the handler runs and after its access was
- * checked.
+ * Refuses unknown keys in every request to a handler that is not public, or reports the keys that have no effect, before the handler runs
+ * and after its access was checked.
  */
 @Injectable()
 export class KnownKeysGuard implements CanActivate {

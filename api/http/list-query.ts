@@ -4,7 +4,8 @@ import type { QueryParams } from './page.js';
 
 /*
  * Reads the filters of a list from its query string. Every value is a string; for a filter that takes several values, a repeated parameter
- * means "any of" (contract 1.2), but all of the tags of templates; otherwise the last one counts. An empty one counts as absent.
+ * means "any of" (contract 1.2), but "all of" for the tags of templates and applications; otherwise the last one counts. An empty one
+ * counts as absent.
  */
 
 /** Returns all values of a parameter that are not empty. */

@@ -161,7 +161,7 @@ export function crudOperations(name: string, description: CrudDescription): Crud
   });
 }
 
-/** The summary of the operations PUT and PATCH. */
+/** The summary of the operations PUT and PATCH, unless a resource declares another one. */
 export const updateDescription = 'Changes the given keys; PUT and PATCH do the same.';
 
 /** Whether a path matches a pattern, in which `:name` stands for one segment of the path. */

@@ -11,8 +11,9 @@ import type { ExpectedDigest } from '../fetch/expected-digest.js';
 
 /**
  * The declaration of a kind of job: everything that the queue and the worker know about it. `run` is called in the worker process, all
- * other functions in the API process. The worker loads the declaration as well but must not load the catalogue, so `prepare` and
- * `publish` import code that uses `engine/catalog` when they are called; types may be imported at the top.
+ * other functions in the API process, `ownsScratch` also in the command `verify`. The worker loads the declaration as well but must not
+ * load the catalogue, so `prepare` and `publish` import code that uses `engine/catalog` when they are called; types may be imported at the
+ * top.
  *
  * `P` is the type of the parameters, which `prepare` returns and `run` receives; `R` is that of the result, which `run` returns and
  * `publish` receives. Both are sent between processes, so they must be plain data.
@@ -63,7 +64,10 @@ export interface Job<K extends string = string, P = unknown, R = unknown> {
    * than once.
    */
   salvage?(task: TaskRow, attempt: number, data: DataFolder): Promise<void>;
-  /** Removes the files of a task that did not complete from outside its scratch folder. */
+  /**
+   * Removes the files that a task has outside its scratch folder. Called for a task that is canceled or deleted, for one that fails if the
+   * kind has no `salvage`, and for one whose outdated result is dropped before it runs again.
+   */
   discard?(task: TaskRow, data: DataFolder): Promise<void>;
   /**
    * Removes files outside the scratch folder that a task no longer needs when it has ended in any way. If the kind has no `salvage`, it is
@@ -249,7 +253,8 @@ export interface SweepContext {
   discard(path: string): Promise<void>;
   /**
    * Removes a file that the catalogue does not need, if the catalogue has issued the id `ownerId`. Otherwise the catalogue may have been
-   * restored from an older backup, or the file is not from this server: it is moved to the quarantine and reported, with `what` it is.
+   * restored from an older backup, or the file is not from this server: the file is moved to the quarantine and reported. In the report,
+   * `what` follows the path.
    */
   remove(path: string, ownerId: number | undefined, what?: string): Promise<void>;
 }
@@ -260,8 +265,9 @@ export function isTerminal(status: TaskStatus): boolean {
 }
 
 /**
- * The outcome of publishing a result. `run again` means that the result is outdated: the queue then runs the task again. `committed` means
- * that the log holds the commit but the catalogue does not, because the server was closed while the disk failed: the next start applies it.
+ * The outcome of publishing a result. `run again` means that the result is outdated: the queue then runs the task again, or fails it after
+ * `budgets.outdatedResults` such results. `committed` means that the log holds the commit but the catalogue does not, because the server
+ * was closed while the disk failed: the next start applies it.
  */
 export type PublicationOutcome = 'published' | 'run again' | 'committed';
 

@@ -93,10 +93,10 @@ export async function readCodeVersion(): Promise<string> {
 }
 
 function encodeFrame(key: string, value: unknown): Buffer {
-  const name = Buffer.from(key);
-  const frame = Buffer.concat([Buffer.alloc(headerBytes), name, serialize(value)]);
+  const keyBytes = Buffer.from(key);
+  const frame = Buffer.concat([Buffer.alloc(headerBytes), keyBytes, serialize(value)]);
   frame.writeUInt32LE(frame.length, 0);
-  frame.writeUInt32LE(name.length, 4 + digestBytes);
+  frame.writeUInt32LE(keyBytes.length, 4 + digestBytes);
   frameDigestOf(frame).copy(frame, 4);
   return frame;
 }

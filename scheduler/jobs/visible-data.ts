@@ -106,8 +106,8 @@ export function archivedProblem({ availability }: DatasetRow): string | undefine
 }
 
 /**
- * Returns why a dataset cannot be changed if a snapshot task for it has not ended, which would have to wait for any task that starts now;
- * undefined otherwise.
+ * Returns why a dataset cannot be changed if it has a snapshot task that has not ended; undefined otherwise. That task would have to wait
+ * for any task that starts now.
  */
 export async function snapshotProblem(
   { tasks }: Tables,

@@ -106,7 +106,7 @@ export class JobQueue {
 
   /**
    * Cancels a task, waits until it has stopped, and returns its row. Throws `invalid` if the task has ended or is being published. If the
-   * task was deleted with its dataset, stops its running attempt or removes what it keeps for its next one, and throws `not-found`.
+   * row of the task was deleted, stops its running attempt or removes what it keeps for its next one, and throws `not-found`.
    */
   async cancel(taskId: number): Promise<TaskRow> {
     const { tasks } = this.#options.catalog;
@@ -193,7 +193,7 @@ export class JobQueue {
         return { task: openTask, result };
       }
     }
-    // If a slot is free, the task is added as running, which saves a transaction: a query may be waiting for it.
+    // If the task can start at once, it is added as running, which saves a transaction: a query may be waiting for it.
     const isStarted =
       this.#isOpen &&
       requiresIdleTarget !== true &&

@@ -16,9 +16,9 @@ interface ReconciliationOptions {
 
 /**
  * Makes the catalogue agree with the logs of the datasets, which are authoritative (threat C2b). A log that is ahead of the catalogue,
- * because the process was killed between writing the log and writing the catalogue, is applied to the catalogue. A log that is unreadable
- * or behind the catalogue means that files were lost: the server refuses to open the dataset, does not change its files, and makes it
- * available again when they have been restored.
+ * for example because the process was killed between writing the log and writing the catalogue, is applied to the catalogue. A log that
+ * is unreadable or behind the catalogue means that files were lost: the server refuses to open the dataset, does not change its files,
+ * and makes it available again when they have been restored.
  */
 export class Reconciliation {
   readonly #options: ReconciliationOptions;

@@ -138,8 +138,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     now,
   });
   const upkeep = new UpkeepTrigger({ catalog, store, queue, report, now, quietMs });
-  const tables = new TableCache({ data, report });
-  const files = createFileTables(tables, {
+  const tableCache = new TableCache({ data, report });
+  const fileTables = createFileTables(tableCache, {
     queue,
     report,
     counted: ({ objectId, revision }, records) =>
@@ -173,8 +173,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     sendsMail: mailer.isMailConfigured,
-    fileTables: files,
-    computedTables: createComputedTables(tables, queue),
+    fileTables: fileTables,
+    computedTables: createComputedTables(tableCache, queue),
     async start() {
       // Replaying the logs issues ids. Until `unfreezeIssued`, these do not count as issued: a file that is newer than a catalogue restored
       // from a backup may have one of them, and would look like that of a deleted object.
@@ -186,7 +186,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       // Datasets are swept before scratch folders, because the files in these show which segments of datasets were never committed.
       await sweepDatasets(catalog, store, report);
       await sweepAll(catalog, data, { now: now(), report, notMoved, jobs });
-      await tables.sweepTableFolder();
+      await tableCache.sweepTableFolder();
       await sweepNow(notMoved);
       await catalog.unfreezeIssued(hasMovedAll);
       sweepTimer = setInterval(() => {

@@ -30,7 +30,7 @@ export class TaskFileRemover {
   /** Removes all files of a task that will not complete. */
   async removeAllFiles(task: TaskRow): Promise<void> {
     await this.removeUnneededFiles(task);
-    // The task of a commit has no job to discard: it only records what its import did.
+    // No job declares the kind of a commit's task, so there is nothing to discard: the task only records a commit that was made.
     await this.#tryLastRemoval(() => this.#jobIfAny(task)?.discard?.(task, this.#options.data));
   }
 

@@ -399,7 +399,7 @@ export class TaskRunner {
   }
 }
 
-/** Whether an error says that the row of a task was deleted or says that the task has ended. */
+/** Whether an error says that a task or its dataset was deleted, or that the task has ended. */
 function isTaskGone(error: unknown): boolean {
   return (
     error instanceof TransitionError || (error instanceof AppError && error.code === 'not-found')

@@ -51,7 +51,7 @@ export class TaskWaiters {
   }
 
   /**
-   * Notifies the waiting callers that a task has ended; `row` is undefined if the task was deleted with its dataset. A result that is still
+   * Notifies the waiting callers that a task has ended; `row` is undefined if the row of the task was deleted. A result that is still
    * pending is rejected with `canceled` or `not-found`.
    */
   onTaskEnded(taskId: number, row: TaskRow | undefined): void {

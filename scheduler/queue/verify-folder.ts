@@ -35,21 +35,21 @@ interface VerifyOptions {
  * Checks a data folder that is not in use: every file that the logs or the catalogue refer to exists and is undamaged, there are no other
  * files, and the logs, the catalogue and the record counts agree.
  */
-export async function verifyFolder(parts: VerifyOptions): Promise<readonly FolderInconsistency[]> {
+export async function verifyFolder(options: VerifyOptions): Promise<readonly FolderInconsistency[]> {
   const found: FolderInconsistency[] = [];
   const report = (where: string, problem: string): void => void found.push({ where, problem });
-  const { rows } = await parts.catalog.datasets.list({ viewer: null }, unlimitedPage);
+  const { rows } = await options.catalog.datasets.list({ viewer: null }, unlimitedPage);
   const archived = rows.filter(isInArchive);
-  for (const dataset of archived) await verifyArchive(parts, dataset, report);
-  await reportUnknownArchives(parts, archived, report);
+  for (const dataset of archived) await verifyArchive(options, dataset, report);
+  await reportUnknownArchives(options, archived, report);
   for (const dataset of rows)
-    if (!isInArchive(dataset)) await verifyDataset(parts, dataset, report);
-  await verifyUnknownDatasets(parts, new Set(rows.map(({ id }) => id)), report);
-  await verifyObjects(parts, report);
-  await verifyExports(parts, report);
-  await verifyRejected(parts, report);
-  await verifyScratch(parts, report);
-  await verifyQuarantine(parts, report);
+    if (!isInArchive(dataset)) await verifyDataset(options, dataset, report);
+  await verifyUnknownDatasets(options, new Set(rows.map(({ id }) => id)), report);
+  await verifyObjects(options, report);
+  await verifyExports(options, report);
+  await verifyRejected(options, report);
+  await verifyScratch(options, report);
+  await verifyQuarantine(options, report);
   return found;
 }
 

@@ -44,7 +44,7 @@ import type { VerifyJobInput } from '../jobs/verify/verify.js';
 /** Compared with gzip's default level, this level takes two thirds of the time for an eighth more bytes (VCF text, blocks of 1 MB). */
 const gzipLevel = 4;
 
-/** Reads a chunk of a source into a segment in the task's scratch folder. */
+/** Reads a chunk of a source into a segment, for an import or a file table. */
 export async function parse(job: ChunkJob): Promise<Outcome<ChunkResult>> {
   return outcomeOf(() => runChunk(job));
 }
@@ -59,9 +59,9 @@ export async function migrate(job: MigrationChunk): Promise<Outcome<MigratedChun
 
 /** Divides rows of a dataset among segments in the scratch folder of the task. */
 export async function partition(
-  order: PartitionJobInput,
+  input: PartitionJobInput,
 ): Promise<Outcome<readonly (Segment | null)[]>> {
-  return outcomeOf(() => partitionRows(order));
+  return outcomeOf(() => partitionRows(input));
 }
 
 /** Merges neighboring segments into one, or rewrites one segment, for example without its deleted rows. */

@@ -2,7 +2,7 @@ import { readSystemFile } from '../../engine/core/files.js';
 
 /** State of the main thread of a process. */
 export interface ThreadState {
-  /** State letter of `/proc/<pid>/stat`: R runs or waits for a processor, S sleeps, D waits for a disk, T is stopped. */
+  /** State letter of `/proc/<pid>/stat`, such as R: runs or waits for a processor, S: sleeps, D: waits for a disk, T or t: is stopped. */
   readonly state: string;
   /** Processor time used so far, in milliseconds. */
   readonly cpuMs: number;

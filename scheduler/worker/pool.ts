@@ -31,10 +31,10 @@ export function openPool(options: PoolOptions): ThreadPool {
     kind: string,
     job: object,
     signal: AbortSignal,
-    answered: PoolRunOptions['calls'],
+    callHandler: PoolRunOptions['calls'],
   ): Promise<R> {
     signal.throwIfAborted();
-    const calls = answered && serveCalls(answered.answer);
+    const calls = callHandler && serveCalls(callHandler.answer);
     const abort = new AbortController();
     let isOverdue = false;
     const stop = (): void => abort.abort();
@@ -45,7 +45,7 @@ export function openPool(options: PoolOptions): ThreadPool {
     signal.addEventListener('abort', stop, { once: true });
     try {
       if (calls === undefined) return await pool.run<R>(kind, job, abort.signal);
-      const end = { ...calls.end, scope: answered!.scope };
+      const end = { ...calls.end, scope: callHandler!.scope };
       return await pool.run<R>(kind, { ...job, calls: end }, abort.signal, [end.port]);
     } catch (error) {
       if (!isOverdue) throw error;

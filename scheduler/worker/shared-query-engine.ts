@@ -20,7 +20,7 @@ export function sharedQueryEngine(
 ): RunContext['withQueryEngine'] {
   const onPlan = config.logsPlans ? logPlansTo(stderrSink) : undefined;
   let engine: Promise<QueryEngine> | undefined;
-  let users = 0;
+  let userCount = 0;
   let closing: NodeJS.Timeout | undefined;
   const open = (): Promise<QueryEngine> =>
     openQueryEngine({
@@ -35,7 +35,7 @@ export function sharedQueryEngine(
   return async (isNeeded, work) => {
     if (!isNeeded) return work({ onPlan });
     clearTimeout(closing);
-    users += 1;
+    userCount += 1;
     try {
       engine ??= open().catch((error: unknown) => {
         engine = undefined; // the next job tries to open it again
@@ -43,9 +43,9 @@ export function sharedQueryEngine(
       });
       return await work(await engine);
     } finally {
-      users -= 1;
+      userCount -= 1;
       const engineInUse = engine;
-      if (users === 0) {
+      if (userCount === 0) {
         closing = setTimeout(() => {
           engine = undefined;
           // If opening the engine has failed, there is nothing to close.

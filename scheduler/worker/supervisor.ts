@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { forEachLine, type LogFile } from './log-file.js';
 
-/** Exit code of a process whose restart cannot help: its configuration or its data folder is wrong, or its address is in use. */
+/** Exit code of a process whose restart cannot help: its configuration is wrong, or its data folder or its address cannot be used. */
 export const refusedExitCode = 78;
 
 interface SupervisorOptions {

@@ -33,12 +33,12 @@ interface RunningJob {
  * notes commits.
  */
 export function createMessageHandler(
-  parts: WorkerDependencies,
+  dependencies: WorkerDependencies,
 ): (message: MessageToWorker) => Promise<void> {
-  const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = parts;
+  const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = dependencies;
   const runningJobs = new Map<number, RunningJob>();
   const logs = new DurableLogStates(data);
-  let startedJobs = 0;
+  let startedJobCount = 0;
   return async (message) => {
     if (message.type === 'cancel') {
       runningJobs.get(message.taskId)?.abort.abort();
@@ -75,7 +75,7 @@ export function createMessageHandler(
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
         hostCalls: {
-          scope: String(++startedJobs),
+          scope: String(++startedJobCount),
           answer: (request) => calls.ask(request as HostRequest),
         },
         progress: (progress) => send({ type: 'progress', taskId, attempt, progress }),
@@ -110,9 +110,9 @@ async function listEarlierAttempts(
     await moveFile(data.path('scratch', ownFolder), data.path('scratch', `${ownFolder}-${stop}`));
     earlierNames.push(`${ownFolder}-${stop}`);
   }
-  const numbers = (name: string): number[] => name.split('-').slice(1).map(Number);
+  const numbersIn = (name: string): number[] => name.split('-').slice(1).map(Number);
   const order = (a: string, b: string): number => {
-    const [[attemptA = 0, stopA = 0], [attemptB = 0, stopB = 0]] = [numbers(a), numbers(b)];
+    const [[attemptA = 0, stopA = 0], [attemptB = 0, stopB = 0]] = [numbersIn(a), numbersIn(b)];
     return attemptB - attemptA || stopB - stopA;
   };
   return earlierNames.sort(order).map((name) => data.path('scratch', name));

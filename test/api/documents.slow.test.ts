@@ -16,9 +16,9 @@ import { clientFor, idOf, sendRequest, startServer, waitForJob, type Client, typ
 
 /*
  * Runs the examples of the documents on a server with the bundled dataset. An example is a block of code, or a row of a table of conditions
- * and the records that they find; its language decides whether and how it is run. Placeholders such as `<dataset id>` are replaced by ids
- * from earlier answers in the same document, or else by the id of the bundled dataset; the address, the token and the data folder in the
- * documents are replaced by those of the server.
+ * and the records that they find; its language decides whether and how it is run. Placeholders are replaced by values from earlier answers
+ * in the same document; at first, `<dataset id>`, `<file id>` and `<your email>` stand for the bundled dataset, its file and the user. The
+ * address, the token and the data folder in the documents are replaced by those of the server.
  */
 
 /** A block of code of a document, or a row of a table whose second column is titled "Finds". */
@@ -130,7 +130,7 @@ afterAll(async () => {
 });
 
 describe('the bundled dataset', () => {
-  /** The properties of each record of the bundled dataset, from the lines of its VCF file. */
+  /** The compared properties of each record of the bundled dataset, from the lines of its VCF file. */
   const sourceRecords = gunzipSync(readFileSync('examples/clinvar_grch38_2026_69k.vcf.gz'))
     .toString()
     .split(/\r?\n/)

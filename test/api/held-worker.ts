@@ -6,7 +6,7 @@ import type { MessageFromWorker, MessageToWorker } from '../../scheduler/worker/
 export interface HoldableWorker {
   /** The scheduler's option that starts this worker. */
   readonly startWorker: NonNullable<SchedulerOptions['startWorker']>;
-  /** The messages that were withheld from the worker, in order. */
+  /** The messages that are being withheld from the worker, in order. */
   readonly held: readonly MessageToWorker[];
   /** From now on, withholds work of one kind of job, or no work if `kind` is undefined. */
   hold(kind: string | undefined): void;
@@ -14,7 +14,7 @@ export interface HoldableWorker {
   release(): void;
   /** Returns how often the worker was told to run a task. */
   countRuns(taskId: number): number;
-  /** The results that were withheld from the scheduler, in order. */
+  /** The results that are being withheld from the scheduler, in order. */
   readonly heldResults: readonly MessageFromWorker[];
   /** From now on, withholds the results of one kind of job. */
   holdResults(kind: string): void;

@@ -15,7 +15,7 @@ const resolveInterfaceSchema: ResolveReference = (ref) => ({
   resolve: resolveInterfaceSchema,
 });
 
-/** Returns the places where a value, which stands at `path`, does not satisfy a schema. */
+/** Returns messages that say where and how a value, which stands at `path`, does not satisfy a schema. */
 type CheckValue = (value: unknown, path: string) => readonly string[];
 
 /** Compiles a keyword of a schema. */
@@ -184,7 +184,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The compiled schemas, by the function that resolves their references. */
+/** The compiled schemas, by the function that resolves their references and by the schema. */
 const compiledSchemas = new WeakMap<ResolveReference, WeakMap<Schema, CheckValue>>();
 
 function validatorOf(schema: Schema, resolve: ResolveReference): CheckValue {
@@ -215,8 +215,8 @@ function compileSchema(schema: Schema, resolve: ResolveReference): CheckValue {
 }
 
 /**
- * Returns the places where a value does not satisfy a schema; none if it does. References are resolved in the OpenAPI document, unless
- * `resolve` is given.
+ * Returns messages that say where and how a value does not satisfy a schema; none if it does. References are resolved in the OpenAPI
+ * document, unless `resolve` is given.
  */
 export function schemaErrors(
   schema: Schema,

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import ExcelJS from 'exceljs';
 import { parquetReadObjects, parquetSchema, parquetMetadata } from 'hyparquet';
 
-/* Reads exported files with independent libraries, or a parser of a few lines where there is none, instead of Strandlake's own code. */
+/* Reads exported files with independent libraries instead of Strandlake's own code. */
 
 /** The columns of a file, and its records as lists of values, one per column. */
 interface FileTable {

@@ -1,4 +1,4 @@
-/** POST operations that only read: a token with the scope `read` may call them (contract 18). */
+/** The POST operations that need a token and only read: one with the scope `read` suffices (contract 18). */
 export const readOnlyPostOperations: ReadonlySet<string> = new Set([
   'beaconSets.query',
   'beacons.query',

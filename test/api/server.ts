@@ -34,7 +34,7 @@ export interface Answer {
   readonly json: Record<string, unknown>;
 }
 
-/** Sends requests with the token of one user. */
+/** Sends requests with a token of one user, or without one if `token` is empty. */
 export interface Client {
   readonly user: UserRow;
   readonly token: string;
@@ -83,7 +83,7 @@ export interface TestOptions {
   readonly queryCacheMb?: number;
   /** Whether the tests provoke internal errors, whose causes are then in `TestServer.logs` alone. */
   readonly expectsErrors?: boolean;
-  /** The folder of the server; a new one by default. */
+  /** The data folder; by default, `data` in a new temporary folder. */
   readonly folder?: string;
 }
 

@@ -13,7 +13,7 @@ export const allowedSmallFiles: Readonly<Record<string, string>> = {
   'api/http/unserved.ts': 'the declaration of the operations that are not served',
 };
 
-/** A file with fewer lines and a single importer must be merged into it, unless `registries` or `allowedSmallFiles` exempts it. */
+/** A file with fewer lines and a single importer must be merged into the importer, unless `registries` or `allowedSmallFiles` exempt it. */
 export const maxSmallFileLines = 40;
 
 /** Files whose exports need no importer, with the reason. */

@@ -1,7 +1,7 @@
 import { resolveImportTarget } from './rules.js';
 import type { ParsedSource } from './source.js';
 
-/** Returns the import cycles among some sources, including type imports: lists of files, or of what `nodeOf` makes of their paths. */
+/** Returns the groups of files, or of what `nodeOf` makes of their paths, that import each other in circles; type imports count, too. */
 export function findImportCycles(
   sources: readonly ParsedSource[],
   nodeOf: (path: string) => string = (path) => path,
@@ -51,11 +51,11 @@ export interface ImportedFile {
   readonly importer: string;
 }
 
-/** Returns the files with fewer than `lines` lines that exactly one other file imports, sorted by path. */
+/** Returns the files with fewer than `lineLimit` lines that exactly one other file imports, sorted by path. */
 export function findSmallFilesWithOneImporter(
   files: readonly { readonly path: string; readonly text: string }[],
   sources: readonly ParsedSource[],
-  lines: number,
+  lineLimit: number,
 ): readonly ImportedFile[] {
   const importers = new Map<string, string[]>();
   for (const source of sources) {
@@ -63,7 +63,7 @@ export function findSmallFilesWithOneImporter(
       importers.set(target, [...(importers.get(target) ?? []), source.path]);
   }
   return files
-    .filter(({ text }) => text.split('\n').length <= lines)
+    .filter(({ text }) => text.split('\n').length <= lineLimit)
     .flatMap(({ path }) => {
       const [importer, ...others] = importers.get(path) ?? [];
       return importer === undefined || others.length > 0 ? [] : [{ path, importer }];
@@ -85,15 +85,15 @@ export function exportsForTestsAlone(sources: readonly ParsedSource[]): readonly
   );
 }
 
-/** Returns the exports of some sources that none of the `users` imports. */
+/** Returns the exports of some sources that none of the `importers` imports. */
 export function unusedExports(
   sources: readonly ParsedSource[],
-  users: readonly ParsedSource[],
+  importers: readonly ParsedSource[],
 ): readonly ExportedName[] {
   const usedNames = new Map<string, Set<string>>();
   /** For each file, the files that import it without a list of names in braces, as `import * as`, `export *` and `await import()` do. */
   const wholeImporters = new Map<string, ParsedSource[]>();
-  for (const user of users) {
+  for (const user of importers) {
     for (const one of user.imports) {
       const target = resolveImportTarget(user.path, one);
       if (target === undefined) continue;

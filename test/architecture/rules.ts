@@ -28,8 +28,8 @@ export const allowedEngineImports: Readonly<Record<string, readonly string[]>> =
 };
 
 /**
- * Which room of `engine/query` may import which other room; each imports only rooms that precede it in this list. The two executors,
- * `memory` and `sql`, do not import each other: the parts of them that `predicate/kinds` imports are the rooms `memory/match` and
+ * Which room of `engine/query` may import which other room; each imports only rooms that precede it in this list. The rooms
+ * `memory` and `sql` do not import each other: the parts of them that `predicate/kinds` imports are the rooms `memory/match` and
  * `sql/dialect`.
  */
 export const allowedQueryImports: Readonly<Record<string, readonly string[]>> = {
@@ -124,8 +124,8 @@ export function roomOf(path: string): string {
 }
 
 /**
- * Files above the folder that contains them: each lists what the folders below contain, or starts it, and those folders import files beside
- * it.
+ * Files that count as lying above the folder that contains them, because each imports files of subfolders (to list or to start what is
+ * there) that in turn import other files of the folder.
  */
 export const filesAboveFolders: readonly string[] = [
   'cli/main.ts',
@@ -246,7 +246,7 @@ export function filesLoadedBy(
   return loadedSources;
 }
 
-/** The folders whose rooms have a table of imports. */
+/** The tables of allowed imports between rooms, each with the folder whose rooms it concerns. */
 const allowedRoomImports: readonly (readonly [parent: string, typeof allowedEngineImports])[] = [
   ['engine', allowedEngineImports],
   ['engine/query', allowedQueryImports],

@@ -23,7 +23,7 @@ export interface ParsedSource {
   readonly templates: readonly { readonly tag: string; readonly text: string }[];
 }
 
-/** Splits a source file into its parts. Recognizes only strings, templates, comments and regular expressions. */
+/** Finds the imports, the code, the strings and the templates of a source file by their spelling, without a syntax tree. */
 export function readSource(path: string, text: string): ParsedSource {
   const { code, strings, templates } = scanSourceText(text);
   const imports: ImportStatement[] = [];
@@ -76,7 +76,7 @@ function scanSourceText(text: string): ScannedText {
         at += 2;
       } else if (char === "'" || char === '"') copyString(char);
       else if (char === '`') copyTemplate();
-      else if (char === '/' && startsExpression(code)) skipRegularExpression();
+      else if (char === '/' && startsRegularExpression(code)) skipRegularExpression();
       else {
         if (char === '{') depth += 1;
         if (char === '}' && isInTemplate && depth === 0) return;
@@ -139,7 +139,7 @@ function scanSourceText(text: string): ScannedText {
 }
 
 /** Whether a slash after this code begins a regular expression; otherwise it is a division. */
-function startsExpression(code: string): boolean {
+function startsRegularExpression(code: string): boolean {
   const codeBefore = code.trimEnd();
   return (
     codeBefore === '' || /[(,=:[!&|?{};+*%<>~^-]$|\b(return|typeof|case|of|in)$/.test(codeBefore)

@@ -26,12 +26,12 @@ test('has at least ten INFO keys, of every type, with lists and keys that most r
   expect(infoKeys.length).toBeGreaterThanOrEqual(10);
   expect(new Set(infoKeys.map(({ type }) => type)).size).toBe(4);
   expect(new Set(infoKeys.map(({ number }) => number))).toEqual(new Set(['0', '1', 'A', 'R', '.']));
-  const share = (key: string): number =>
+  const shareOfRecordsWith = (key: string): number =>
     recordLines.filter((line) => new RegExp(`[\t;]${key}[=;\n]|;${key}$`).test(line)).length /
     5_000;
-  for (const { id } of infoKeys) expect(share(id)).toBeGreaterThan(0.01);
-  expect(share('SCORE')).toBeLessThan(0.1);
-  expect(share('GENE')).toBe(1);
+  for (const { id } of infoKeys) expect(shareOfRecordsWith(id)).toBeGreaterThan(0.01);
+  expect(shareOfRecordsWith('SCORE')).toBeLessThan(0.1);
+  expect(shareOfRecordsWith('GENE')).toBe(1);
 });
 
 test('block gzip is gzip, block by block', () => {

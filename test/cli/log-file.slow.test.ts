@@ -67,7 +67,7 @@ test('the log of all processes goes to the file, which is opened anew on SIGHUP'
   expect(eventsIn(rotatedPath).some(({ request }) => request === secondRequestId)).toBe(false);
   expect(printedText).not.toContain('"event"');
 
-  // The log also records the death of a process, which the process that restarts it writes.
+  // The death of a process is in the log, too: the process that restarts it writes the line.
   const eventCount = eventsIn(path).length;
   const childPids = readFileSync(
     `/proc/${serverProcess.pid}/task/${serverProcess.pid}/children`,

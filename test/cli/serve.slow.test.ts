@@ -17,7 +17,7 @@ interface QueryAnswer {
 }
 
 /** A process that runs a command, such as `serve`, `token list` or `npm start`, and its output. */
-interface ServedProcess {
+interface CommandProcess {
   readonly child: ChildProcess;
   readonly getOutput: () => string;
   /** Resolves with the match of a pattern in the output as soon as there is one; throws if the process ends without one. */
@@ -26,13 +26,13 @@ interface ServedProcess {
 }
 
 let folder: string;
-const runningServers = new Set<ChildProcess>();
+const runningProcesses = new Set<ChildProcess>();
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'strandlake-serve-'));
 });
 afterEach(() => {
-  for (const child of runningServers) child.kill('SIGKILL');
+  for (const child of runningProcesses) child.kill('SIGKILL');
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -75,7 +75,7 @@ describe('serve', () => {
       headers: { authorization: `Token ${token}` },
     });
     expect(user.status).toBe(200);
-    const tokenListProcess = serveCommand('example', ['token', 'list']);
+    const tokenListProcess = spawnCommand('example', ['token', 'list']);
     await once(tokenListProcess.child, 'close');
     expect(tokenListProcess.getOutput()).toMatch(/revoked {2}strandlake serve/);
     expect(secondServer.getOutput()).not.toMatch(/imported|curl|[A-Za-z0-9]{30}\n/);
@@ -199,14 +199,14 @@ describe('npm start', () => {
       await pollUntil(() => !pids.some(isProcessAlive));
       await pollUntil(() => processTreeOf(npm.child.pid!, join(folder, name)).length === 0);
       await Promise.all(batches);
-      expect(answeredCount).toBe(0); // all queries were still running at the signal
+      expect(answeredCount).toBe(0); // both batches were still running at the signal
       expect(npm.getOutput()).not.toMatch(/large: [\d,]+ records imported/); // the import was still running at the signal
       stuckUpload.destroy();
     },
   );
 });
 
-/** Returns the processes below a process, and all processes with the data folder in their environment, whatever their current parent is. */
+/** Returns the ids of the processes below a process, and of all with the data folder in their environment, whatever their parent is now. */
 function processTreeOf(root: number, dataFolder: string): readonly number[] {
   const listProcesses = (columns: string): readonly string[] =>
     execFileSync('ps', ['axeww', '-o', columns], { encoding: 'utf8', maxBuffer: 1 << 28 })
@@ -225,15 +225,15 @@ function startServer(
   name: string,
   files: readonly string[],
   env: Record<string, string> = {},
-): ServedProcess {
-  return serveCommand(name, ['serve', ...files], env);
+): CommandProcess {
+  return spawnCommand(name, ['serve', ...files], env);
 }
 
-function serveCommand(
+function spawnCommand(
   name: string,
   args: readonly string[],
   env: Record<string, string> = {},
-): ServedProcess {
+): CommandProcess {
   return spawnServer(process.execPath, ['dist/cli/strandlake.js', ...args], name, env);
 }
 
@@ -242,7 +242,7 @@ function spawnServer(
   args: readonly string[],
   name: string,
   env: Record<string, string>,
-): ServedProcess {
+): CommandProcess {
   const child = spawn(program, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -253,7 +253,7 @@ function spawnServer(
       ...env,
     },
   });
-  runningServers.add(child);
+  runningProcesses.add(child);
   let text = '';
   let onChange = (): void => undefined;
   const appendOutput = (part: string): void => {
@@ -263,7 +263,7 @@ function spawnServer(
   child.stdout.setEncoding('utf8').on('data', appendOutput);
   child.stderr.setEncoding('utf8').on('data', appendOutput);
   const exitCode = once(child, 'close').then(([code]) => {
-    runningServers.delete(child);
+    runningProcesses.delete(child);
     onChange();
     return code as number | null;
   });
@@ -274,7 +274,7 @@ function spawnServer(
       for (;;) {
         const match = pattern.exec(text);
         if (match) return match;
-        if (!runningServers.has(child)) throw new Error(`ended without ${pattern}:\n${text}`);
+        if (!runningProcesses.has(child)) throw new Error(`ended without ${pattern}:\n${text}`);
         await new Promise<void>((resolve) => (onChange = resolve));
       }
     },

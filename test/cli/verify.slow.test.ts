@@ -15,7 +15,7 @@ beforeEach(async () => {
   const server = await startServer({ scheduler: { startWorker: startWorkerInProcess } });
   fixture = await makeVaultFixture(await server.user('ann'));
   dataFolderPath = await mkdtemp(join(tmpdir(), 'strandlake-verify-'));
-  await server.catalog.transaction(async () => undefined); // waits until everything written is in the database file or its journal
+  await server.catalog.transaction(async () => undefined); // waits until everything written is in the database file or its write-ahead log
   await cp(server.data.root, dataFolderPath, { recursive: true });
   await server.close();
   for (const name of await readdir(join(dataFolderPath, 'scratch')))
@@ -154,8 +154,8 @@ test('R8: a damaged catalogue is reported, and a running server has to be stoppe
   expect(await runVerify()).toMatchObject({ code: 1, notes: expect.stringContaining('damaged') });
 });
 
-async function flipBit(path: () => Promise<string> | string): Promise<void> {
-  const file = await path();
+async function flipBit(findPath: () => Promise<string> | string): Promise<void> {
+  const file = await findPath();
   const bytes = await readFile(file);
   bytes[bytes.length >> 1]! ^= 1;
   await writeFile(file, bytes);

@@ -39,7 +39,7 @@ export class KillableApiProcess {
     return join(this.#root, 'data');
   }
 
-  /** Starts an API process; resolves with a client when the process listens. If a crash point is given, the process kills itself there. */
+  /** Starts an API process; resolves with a client when it listens. At a crash point, if one is given, it or its worker kills itself. */
   async start(crashPoint?: string, settings?: readonly string[]): Promise<Client> {
     const startedProcess = this.forkProcess(crashPoint, settings);
     const [message] = (await once(startedProcess, 'message')) as [{ port: number }];

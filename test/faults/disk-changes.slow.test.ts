@@ -65,7 +65,7 @@ function expectFaultNamed(where: string, job: Answer['json']): 'failed' {
 }
 
 /** Returns the commit of a completed job, as records name it. */
-function commitOf(job: Answer['json']): string {
+function commitIdOf(job: Answer['json']): string {
   return String((job['dataset_commits'] as { readonly id: number }[])[0]!.id);
 }
 
@@ -109,7 +109,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       const isDone = json['status'] === 'completed';
       const numbers = [...numbersOf(group), ...numbersAddedBy(group)];
-      if (isDone) expectedRecords = changedRecords(expectedRecords, mode, numbers, group, commitOf(json));
+      if (isDone) expectedRecords = changedRecords(expectedRecords, mode, numbers, group, commitIdOf(json));
       else expectFaultNamed(where, json);
       expect([where, await recordsOf(target_id)]).toEqual([where, expectedRecords]);
       return isDone ? 'done' : 'failed';
@@ -135,7 +135,7 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       const isDone = json['status'] === 'completed';
       if (isDone)
-        expectedRecords = changedRecords(expectedRecords, 'overwrite', numbers, 1, commitOf(json));
+        expectedRecords = changedRecords(expectedRecords, 'overwrite', numbers, 1, commitIdOf(json));
       else expectFaultNamed(where, json);
       expect([where, await recordsOf(datasetId)]).toEqual([where, expectedRecords]);
       return isDone ? 'done' : 'failed';

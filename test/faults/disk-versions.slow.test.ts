@@ -36,7 +36,7 @@ describe.each(diskFaults)('R5, R6: a disk with $code', (fault) => {
   test(`${faultName(fault)} at any step of a rollback`, async () => {
     const datasetId = await newDatasetOf('rolled back', 300);
     const original = await recordsOf(datasetId);
-    /** Changes some records and adds one; returns the commit. */
+    /** Changes some records and adds one; returns the id of the commit. */
     const change = async (state: number): Promise<number> => {
       const records = [7, 70, 270, 1_000].map((n) => ({ n, state }));
       const upsert = { dataset_id: datasetId, commit_mode: 'upsert', id_fields: ['n'], records };

@@ -26,9 +26,9 @@ const { failAtEveryStep, sweepAsAtStart, recordCountOf, reportedMessages } = dis
 
 let sourceObjectId: number;
 beforeEach(async () => {
-  const file = await newFile('source.vcf');
-  await sendRequest('', 'PUT', String(file.json['upload_url']), vcfSource);
-  sourceObjectId = idOf(file);
+  const createdFile = await newFile('source.vcf');
+  await sendRequest('', 'PUT', String(createdFile.json['upload_url']), vcfSource);
+  sourceObjectId = idOf(createdFile);
 });
 
 const vcfSource = vcfTextOf(40);

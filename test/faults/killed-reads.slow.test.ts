@@ -8,8 +8,9 @@ import { seed } from '../seed.js';
 import { KillableApiProcess } from './api-process.js';
 
 /*
- * The process kills itself, or is killed at random moments, while a task that changes no dataset runs: a verification, the table of an
- * uploaded file, a table of computed fields (threat C2). The server stays up or starts again, answers as before, and keeps no files.
+ * The API process or its worker kills itself while a task that changes no dataset runs: a verification, the table of an uploaded file, a
+ * table of computed fields; while the tables are made, the API process is also killed at random moments (threat C2). The server goes on or
+ * starts again, answers as before, and keeps no files of the task.
  */
 
 const recordCount = 20_000;
@@ -63,7 +64,7 @@ const readRequests: readonly [name: string, send: () => Promise<Answer>, expecte
   ],
 ];
 
-const tableFolders = (): Promise<readonly string[]> => readdir(join(api.dataFolderPath, 'file-tables')); // prettier-ignore
+const listTableFolders = (): Promise<readonly string[]> => readdir(join(api.dataFolderPath, 'file-tables')); // prettier-ignore
 
 describe.each(readRequests)('C2: %s', (_, send, expectedCount) => {
   test.each(['segment.partial', 'segment.flushed'])(
@@ -73,12 +74,12 @@ describe.each(readRequests)('C2: %s', (_, send, expectedCount) => {
       const refusal = await send();
       expect(refusal.json).toMatchObject({ detail: expect.stringMatching(/ended 2 times/) });
       expect(refusal.status).toBe(400);
-      expect(await tableFolders()).toEqual([]);
+      expect(await listTableFolders()).toEqual([]);
       expect((await verify()).json).toMatchObject(wholeResult); // the server goes on, with another worker
       await restart();
       const { status, json } = await send();
       expect([status, json['total']]).toEqual([200, expectedCount]);
-      expect(await tableFolders()).toHaveLength(1);
+      expect(await listTableFolders()).toHaveLength(1);
       await api.expectIntactData();
     },
   );
@@ -95,7 +96,7 @@ describe.each(readRequests)('C2: %s', (_, send, expectedCount) => {
     }
     await restart();
     expect((await send()).json).toMatchObject({ total: expectedCount });
-    expect(await tableFolders()).toHaveLength(1);
+    expect(await listTableFolders()).toHaveLength(1);
     await api.expectIntactData();
   });
 });

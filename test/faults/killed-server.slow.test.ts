@@ -6,8 +6,8 @@ import { pollUntil } from '../until.js';
 import { KillableApiProcess } from './api-process.js';
 
 /*
- * The API process kills itself during an upload, a restoration, a deletion or a rollback (threat C2); another process then starts on the
- * same data folder.
+ * The API process kills itself during an upload, a restoration, a deletion, a rollback or the removal of deleted versions (threat C2);
+ * another process then starts on the same data folder. One test without a kill concerns `--keep-versions-days 0`.
  */
 
 let api: KillableApiProcess;

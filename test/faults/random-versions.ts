@@ -68,8 +68,8 @@ export interface HistoryOptions {
 
 /**
  * Makes random commits to a dataset, rolls random commits back, and compares each version with a simple list of records: ids in their
- * order, contents, pages, filters, facets, words and counts. At the end, compares the earlier versions, their differences, exports and
- * files too.
+ * order, contents, pages, filters, facets, words and counts. At the end, also compares the earlier versions, their differences, the files
+ * of commits, and exports of the newest version, and deletes entries of commits.
  */
 export async function runRandomHistory(options: HistoryOptions): Promise<void> {
   const { server, seed, datasetId, eventCounts, clock } = options;
@@ -164,7 +164,7 @@ class RandomHistory {
     const isByFields = this.#next() < 0.3;
     const liveIds = new Set(liveRecords.map(({ id }) => id));
     const otherIds = [`own-${this.#below(20)}`, ...this.#goneIds(liveRecords).slice(0, 1)];
-    const otherRecords = isByFields ? [] : [...new Set(otherIds)].filter((id) => !liveIds.has(id));
+    const insertedIds = isByFields ? [] : [...new Set(otherIds)].filter((id) => !liveIds.has(id));
     const changes = chosenRecords.map((old) => {
       const values = this.#newValues();
       if (isByFields) Object.assign(values, { n: old.n });
@@ -179,7 +179,7 @@ class RandomHistory {
       return { old, given: givenKeys, after: recordAfter };
     });
     const addedValues = Array.from({ length: this.#below(3) }, () => this.#newValues());
-    const insertedRecords = otherRecords.map((id) => ({ id, values: this.#newValues() }));
+    const insertedRecords = insertedIds.map((id) => ({ id, values: this.#newValues() }));
     const takesNew = isByFields || mode === 'upsert'; // an overwrite by `_id` requires an `_id` in each record
     const records = [
       ...changes.map(({ old, given }) => (isByFields ? given : { _id: old.id, ...given })),
@@ -359,7 +359,7 @@ class RandomHistory {
     return this.#model.addCommit(id, mode);
   }
 
-  /** Returns the commit of a change whose answer a kill prevented; undefined if the change made no commit. */
+  /** Returns the id of the commit of a change whose answer a kill prevented; undefined if the change made no commit. */
   async #fetchLatestCommitId(): Promise<number | undefined> {
     const path = `/v2/datasets/${this.#options.datasetId}/commits?limit=1`;
     const { json } = await this.#options.server.ann.get(path);

@@ -31,7 +31,7 @@ export interface ModelCommit {
   readonly id: number;
   readonly mode: ChangeMode | 'rollback';
   isRolledBack: boolean;
-  /** The time at which the commit was created, by the clock of the store. */
+  /** The time at which the model learned of the commit, soon after its creation, by the clock of the store. */
   readonly madeAt: number;
   /** The records after the commit. */
   after: readonly ModelRecord[];
@@ -47,7 +47,7 @@ export interface FastClock {
   lost: number;
 }
 
-/** A model of a dataset: a simple list of records and a list of commits. */
+/** A model of a dataset: a simple list of the states that records have had, and a list of commits. */
 export class VersionModel {
   readonly records: ModelRecord[] = [];
   readonly commits: ModelCommit[] = [];

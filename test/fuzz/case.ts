@@ -23,7 +23,7 @@ export interface InputCompression {
   readonly blockBytes: number;
   /** The damage to the compressed bytes. */
   readonly damage: 'none' | 'flipped' | 'cut' | 'appended' | 'padded';
-  /** The position of the damage as a share of the file, from 0 to 1. */
+  /** The position of the damage as a share of the bytes that may be damaged, or the share of the longest padding; from 0 to 1. */
   readonly at: number;
 }
 
@@ -37,7 +37,7 @@ export const plainCaseDefaults = {
 /** Number of bytes at the start of a compressed file that are never damaged, so that the file is recognised as compressed. */
 const undamagedStartBytes = 18;
 
-/** Compresses and damages the bytes of an input; returns the bytes of the file. */
+/** Compresses the bytes of an input, and damages them if they are compressed; returns the bytes of the file. */
 export function compressText(
   bytes: Uint8Array,
   { compression, blockBytes, damage, at }: InputCompression,

@@ -7,7 +7,7 @@ import { mutateText, type EditMaterial } from './mutate.js';
 import { randomPacking, randomParams, randomValidation } from './params.js';
 import { pickRandom } from './pick.js';
 
-/** Returns the material for mutating the inputs of a reader: its dictionary, and real files. */
+/** Returns the material for mutating the inputs of a reader: its tokens, its repeated texts, and real files. */
 export function editMaterialFor(reader: string): EditMaterial {
   return { tokens: tokensOf(reader), nestings: repeatedTexts[reader]!, others: corpusOf(reader) };
 }

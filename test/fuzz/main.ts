@@ -105,9 +105,9 @@ function startWatchdog(
   let checks = -1;
   let sinceMs = Date.now();
   const timer = setInterval(() => {
-    const now = Atomics.load(shared.counts, 1);
-    if (now !== checks) {
-      checks = now;
+    const checkCount = Atomics.load(shared.counts, 1);
+    if (checkCount !== checks) {
+      checks = checkCount;
       sinceMs = Date.now();
     } else if (Date.now() - sinceMs > hangTimeoutMs) {
       watch.hasFired = true;

@@ -146,10 +146,10 @@ const rareEdits: readonly EditText[] = [
     ]),
   (text) => Buffer.from(text.toString(), 'latin1'),
   // insert deep nesting, long values or many lines
-  (text, next, { nestings }) => {
+  (text, next, { nestings: repeatedTexts }) => {
     const [at] = next() < 0.5 ? randomLineRange(text, next) : randomRange(text, next);
     const count = pickRandom(next, [10, 63, 64, 65, 300, 5_000]);
-    return spliceBytes(text, at, at, Buffer.from(pickRandom(next, nestings).repeat(count)));
+    return spliceBytes(text, at, at, Buffer.from(pickRandom(next, repeatedTexts).repeat(count)));
   },
   (text, next) => {
     const [at] = randomRange(text, next);

@@ -85,7 +85,7 @@ async function compareExamples(tables: InteropFixtures, lines: readonly string[]
   }
 }
 
-/** Checks that a list without a value matches no long list of values; one of them is the value that ClickHouse keeps for a null. */
+/** Checks that a condition on a long list of values, among them the one that ClickHouse keeps for a null, matches no list without one. */
 async function compareNullElements(tables: InteropFixtures): Promise<void> {
   const defaults = { string: '', blob: '', long: 0, double: 0, date: '1970-01-01' } as const;
   const otherNumbers = Array.from({ length: 100 }, (_, index) => index + 1);
@@ -104,7 +104,7 @@ async function compareNullElements(tables: InteropFixtures): Promise<void> {
   }
 }
 
-/** Compares the dialects over records that contain no values that ClickHouse reads differently. */
+/** Compares ClickHouse with the naive model and with DuckDB, over records that contain no values that ClickHouse reads differently. */
 async function compareNormalizedRecords(tables: InteropFixtures, random: Random): Promise<void> {
   for (let caseNumber = 0; caseNumber < caseCount; caseNumber += casesPerDataset) {
     const madeData = normalizeForClickhouse(randomDataset(random));
@@ -132,8 +132,9 @@ async function compareNormalizedRecords(tables: InteropFixtures, random: Random)
 }
 
 /**
- * Compares the dialects over arbitrary records. ClickHouse reads absent lists and objects as empty ones (decision 16). Therefore, empty
- * values are dropped from the compared records, and conditions on whole objects or on list elements are left out.
+ * Compares the dialects over arbitrary records, without facets. ClickHouse reads absent lists and objects as empty ones (decision 16).
+ * Therefore, empty values are dropped from the compared records, and requests with conditions on whole objects or on list elements are left
+ * out.
  */
 async function compareArbitraryRecords(tables: InteropFixtures, random: Random): Promise<void> {
   let skippedCount = 0;
@@ -199,8 +200,8 @@ function parseOrUndefined(body: unknown, dataset: TestDataset): QueryRequest | u
 }
 
 /**
- * Returns a request for whole objects instead of members: for an object that has none of the requested members, DuckDB shows an empty
- * object and ClickHouse none.
+ * Returns a request without its choice of fields if that names members of objects: for an object that has none of the requested members,
+ * DuckDB shows an empty object and ClickHouse none.
  */
 function withWholeObjects(request: RandomRequest, dataset: TestDataset): RandomRequest {
   const { fields, excludeFields } = parseOrUndefined(request.body, dataset) ?? allFieldsRequest;

@@ -45,7 +45,7 @@ function normalizeValue(column: Column, value: Value): Value {
 }
 
 /**
- * Returns a record of an answer without differences that are lost in storage: a missing value equals an empty list and an object without
+ * Returns a record of an answer without what the two engines show differently: a missing value equals an empty list and an object without
  * members, and 0 equals -0.
  */
 export function dropEmptyValues(value: unknown): unknown {

@@ -31,7 +31,10 @@ export async function compareFolding(tables: InteropFixtures): Promise<void> {
   }
 }
 
-/** Expects that the JSON texts of numbers of every size are read back as the same numbers. */
+/**
+ * Expects that both engines write JSON texts of doubles of every size that are read back as the same doubles, and JSON texts of 32-bit
+ * floats that denote the same float in both engines.
+ */
 export async function compareNumbers(tables: InteropFixtures, seed: number): Promise<void> {
   const random = new Random(seed);
   const numbers = random.list(

@@ -233,7 +233,7 @@ export function importChunks(
   return { ...imported, findings: mergeFindings(parts) };
 }
 
-/** Splits JSONL into chunks of about `size` bytes, each of whole lines. */
+/** Splits JSONL into chunks of whole lines, each of at least `size` bytes, except perhaps the last. */
 export function cutAtLines(bytes: Uint8Array, size: number): Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let from = 0; from < bytes.length;) {

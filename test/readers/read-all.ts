@@ -15,7 +15,7 @@ export interface NotedFinding {
   readonly message: string;
 }
 
-/** A report that stores every call, whereas the product's reports count similar calls. */
+/** A collector that also stores every call, whereas the collector of the product counts similar calls. */
 export class RecordingCollector extends FindingCollector {
   notedFindings: NotedFinding[] = [];
 

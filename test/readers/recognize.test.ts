@@ -9,7 +9,7 @@ import {
 } from '../../readers/index.js';
 import { openSource } from '../../readers/source/open-source.js';
 
-/** The files of all formats; with `STRANDLAKE_SAMPLES=<folder>`, files from that folder, which has one folder for each format. */
+/** The folder with one folder of files for each format; `STRANDLAKE_SAMPLES=<folder>` names another one. */
 const samplesFolder = resolve(process.env['STRANDLAKE_SAMPLES'] ?? 'test/fixtures');
 
 /**
@@ -33,9 +33,9 @@ test('every reader that recognizes its files has a folder here', () => {
   const names = readers
     .filter(({ recognizes }) => recognizes !== undefined)
     .map(({ name }) => name);
-  const foldersOf = new Set<string>(Object.values(formatByFolder));
+  const readersWithFolder = new Set<string>(Object.values(formatByFolder));
   const advice = names
-    .filter((name) => !foldersOf.has(name))
+    .filter((name) => !readersWithFolder.has(name))
     .map((name) => `add a folder of ${name} to \`formatByFolder\`, and its extension below`);
   expect(advice).toEqual([]);
 });

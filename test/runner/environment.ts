@@ -1,5 +1,5 @@
 /**
- * The environment of a test file, which is its process. Jest sets the console of the file on `global`, and its wrapper of `process.exit`
+ * The environment of a test file: the process itself. Jest sets the console of the file on `global`, and its wrapper of `process.exit`
  * does not change the process itself. Environment variables are restored after the file.
  */
 export default class ProcessEnvironment {

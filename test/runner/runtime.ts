@@ -38,7 +38,7 @@ registerHooks({
   },
 });
 
-/** Matches the paths of the tests that work in their own thread with pooled buffers. */
+/** Matches the paths of the test files that acquire pooled buffers in the thread in which the tests themselves run. */
 const buffersTestPath = /\/dist\/test\/(?:readers|engine\/(?:change|ingest|parquet|store|query))/;
 
 /** Checks that each test of the file that is loaded next releases every buffer that it acquires. */

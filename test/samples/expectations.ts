@@ -22,7 +22,7 @@ export const expectations: Readonly<Record<string, Expectation>> = {
   'csv/hpo_terms.csv': noHeader,
   'csv/long_sample.csv': noHeader,
   'csv/country_comments.csv': { params: { delimiter: ';' } },
-  // Five rows of a banner and the row with the names, row 5, begin with `#`.
+  // Five rows of a banner and the row with the names after them, row 5 counted from 0, begin with `#`.
   'tsv/clingen_gene_grch38.tsv': {
     params: { comment: '', header: 5 },
     records: 50,

@@ -9,7 +9,7 @@ import { importSource } from '../readers/import-source.js';
 /*
  * Imports every file in a folder of samples, and compares the number of records with the counts in the tables of that folder, and the
  * records with those that another tool reads: STRANDLAKE_SAMPLES=<folder> npm test -- samples
- * Without python3 or bcftools, only the counts are compared.
+ * Where python3 or, for VCF, bcftools is missing, only the counts are compared.
  */
 
 const samplesFolder = process.env['STRANDLAKE_SAMPLES'];

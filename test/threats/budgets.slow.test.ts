@@ -72,7 +72,7 @@ const budgetsTestedElsewhere: Partial<Record<BudgetName, string>> = {
   fetchShareOfFreeDisk: 'threats/hosts.slow',
 };
 
-/** Reads a whole source as an import does; returns the number of its bytes. */
+/** Reads a whole source as an import does; returns the number of its bytes, decompressed. */
 async function countBytesRead(path: string): Promise<number> {
   const source = await openSource(path, 'it.json');
   try {
@@ -99,7 +99,7 @@ async function readVcfHeader(text: string): Promise<unknown> {
   }
 }
 
-/** Runs `work` with a smaller budget, because reaching the real one would take too much disk space, memory or time. */
+/** Runs `work` with another value of a budget, because reaching the real limit would take too much disk space, memory or time. */
 async function withBudget<T>(name: BudgetName, value: number, work: () => Promise<T>): Promise<T> {
   const changedBudgets = budgets as unknown as Record<string, number>;
   const valueBefore = changedBudgets[name]!;

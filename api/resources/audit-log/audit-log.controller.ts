@@ -153,7 +153,7 @@ export class AuditLogController {
 
 const entriesPerBatch = 1_000;
 
-/** Yields the head line of a file, if the format has one, and the entries as lines. The entries are read in batches. */
+/** Yields the header line of a file, if the format has one, and the entries as lines. The entries are read in batches. */
 async function* entryLines(
   log: AuditLogTable,
   presenter: Presenter,

@@ -28,7 +28,7 @@ export interface BeaconAnswer {
 
 type BeaconTerm = string | number;
 
-/** Reads the key `query` of a query of beacons: an entity, a list of entities or a query string, which is returned as it is. */
+/** Reads the key `query` of a query of beacons: an entity, a list of entities or a query string. The value is returned unchanged. */
 function readTerms(form: Form, key: string): BeaconTerm | readonly BeaconTerm[] | undefined {
   const rawQuery = form.raw(key) as BeaconTerm | readonly BeaconTerm[] | undefined;
   const terms: readonly unknown[] = [rawQuery].flat();
@@ -149,7 +149,8 @@ export async function queryBeacons(
 /**
  * Returns the query for the beacon's dataset.
  * Choice: if a query of a beacon names no entity type and consists only of regions, variants and rs ids in genomic notation, these are
- * taken as entities. Otherwise a single string is a query string, and several are phrases, of which at least one must match.
+ * taken as entities. Any other query without an entity type is a query string if it is a single value; several values are phrases, of
+ * which at least one must match.
  */
 function datasetQuery(
   { params }: BeaconRow,

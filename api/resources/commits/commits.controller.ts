@@ -75,8 +75,8 @@ export class CommitsController extends jobController({
     @Res({ passthrough: true }) reply: ApiReply,
   ): Promise<object> {
     const signal = connectionClosedSignal(request, reply);
-    const file = await exportCommitRecords(this.context, caller, row, signal);
-    const url = request.origin + signExportTarget(this.context.signer, caller.user.id, file);
+    const exportRow = await exportCommitRecords(this.context, caller, row, signal);
+    const url = request.origin + signExportTarget(this.context.signer, caller.user.id, exportRow);
     if (isRedirectRequested(query)) reply.code(302).header('Location', url);
     return { url, download_url: url };
   }

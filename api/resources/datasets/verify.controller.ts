@@ -106,7 +106,7 @@ export const verifyOperations = declareOperations('datasets', 'Datasets', {
 
 /**
  * Verifies datasets.
- * Choice: anybody who may read a dataset may verify it. The request waits for the task, and the task is cancelled if the client
+ * Choice: anybody who may read a dataset may verify it. The request waits for the task, and the task is canceled if the client
  * disconnects. With `wait: false`, the request does not wait: the task is listed among the user's tasks and keeps its result. A dataset
  * that the server refuses to use can be verified as well; the answer then names its log. Of an archived dataset the archive is verified.
  */

@@ -1,7 +1,10 @@
 import type { PackedStrings } from '../../../engine/core/packed-strings.js';
 import { maxAnswerLength } from './opened-dataset.js';
 
-/** Lists of JSON texts, numbered from 1. A list refers to the bytes of its texts until they are joined. */
+/**
+ * Lists of JSON texts; the lists are numbered from 1. A text that `addSlice` adds is not copied: the list refers to the bytes that contain
+ * it. `packLists` writes lists as JSON.
+ */
 export class JsonValueLists {
   readonly #maxValues: number;
   /** For each list, by number: its first value, its last value and its number of values. Values are numbered from 1; 0 is none. */
@@ -33,8 +36,8 @@ export class JsonValueLists {
   }
 
   /** Adds a value to the list with this number, or to a new list if the number is the next one. */
-  addSlice(list: number, from: number, to: number): void {
-    this.#add(list, this.#currentSource, from, to);
+  addSlice(listNumber: number, from: number, to: number): void {
+    this.#add(listNumber, this.#currentSource, from, to);
   }
 
   /** Adds a text to a list. */
@@ -44,15 +47,15 @@ export class JsonValueLists {
   }
 
   /** Returns the lists with these numbers as JSON texts. The text is empty for a list that is too long for an answer. List 0 is `[]`. */
-  packLists(lists: Int32Array): PackedStrings {
-    const offsets = new Int32Array(lists.length + 1);
-    for (let i = 0; i < lists.length; i++) {
-      const size = this.#sizeOf(lists[i]!);
+  packLists(listNumbers: Int32Array): PackedStrings {
+    const offsets = new Int32Array(listNumbers.length + 1);
+    for (let i = 0; i < listNumbers.length; i++) {
+      const size = this.#sizeOf(listNumbers[i]!);
       offsets[i + 1] = offsets[i]! + (size > maxAnswerLength ? 0 : size);
     }
-    const bytes = new Uint8Array(offsets[lists.length]!);
-    for (let i = 0; i < lists.length; i++)
-      if (offsets[i + 1]! > offsets[i]!) this.#write(bytes, offsets[i]!, lists[i]!);
+    const bytes = new Uint8Array(offsets[listNumbers.length]!);
+    for (let i = 0; i < listNumbers.length; i++)
+      if (offsets[i + 1]! > offsets[i]!) this.#write(bytes, offsets[i]!, listNumbers[i]!);
     return { bytes, offsets };
   }
 

@@ -15,7 +15,7 @@ interface NumberedCall {
   readonly args: readonly unknown[];
 }
 
-/** Calls of one function that differ only in the arguments that select records. */
+/** Calls of one function that differ only in the arguments `entities` and `filters`. */
 interface SimilarCalls {
   readonly groupedFunction: GroupedFunction;
   readonly calls: NumberedCall[];
@@ -86,8 +86,8 @@ async function groupSimilarCalls(batch: readonly string[]): Promise<Iterable<Sim
 }
 
 /**
- * Returns whether the arguments equal those of the first of the calls, except for the arguments that select records. Objects are not
- * compared, so false may also mean that this is unknown.
+ * Returns whether the arguments equal those of the first of the calls, except for `entities` and `filters`. Objects are not compared, so
+ * false may also mean that this is unknown.
  */
 function hasSameOtherArguments(
   { groupedFunction, calls }: SimilarCalls,
@@ -107,7 +107,7 @@ function isPrimitive(argument: unknown): boolean {
   return typeof argument !== 'object' || argument === null;
 }
 
-/** Returns a text that is the same for all calls of a function whose arguments are equal, except for the arguments that select records. */
+/** Returns a text that is the same for all calls of a function whose arguments are equal, except for `entities` and `filters`. */
 function similarityKey(
   name: string,
   { selectorPositions }: GroupedFunction,
@@ -156,8 +156,8 @@ async function groupCallsByQuery(
 }
 
 /**
- * Answers the calls of a group with one query. If the query finds too many records, halves the group and tries again; the calls of small
- * groups are left to be answered one by one.
+ * Answers the calls of a group with one query. If the query finds too many records, or their JSON is too long, and a smaller group may
+ * succeed, halves the group and tries again; the calls of small groups are left to be answered one by one.
  */
 async function answerGroup(
   groupedFunction: GroupedFunction,

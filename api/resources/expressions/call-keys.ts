@@ -18,8 +18,8 @@ export interface CallSelection {
 }
 
 /**
- * Divides the conditions of a predicate that are joined by AND into keys, which are equalities whose values may differ between calls, and
- * other conditions.
+ * Divides the conditions of a predicate that are joined by AND into keys and other conditions. A key is an equality whose values may differ
+ * between calls, or several such equalities joined by OR.
  */
 export function callSelection(predicate: Predicate): CallSelection {
   const keys: EqualityKey[] = [];
@@ -85,7 +85,7 @@ export class KeyDispatcher {
   /** The index of the key whose values are looked up in `#byForm`. */
   readonly #firstKey: number;
   readonly #byForm = new Map<string, number[]>();
-  /** The other keys in which the selections differ, each with the compared forms of the values of each selection. */
+  /** The keys other than `#firstKey` in which the selections differ, with the compared forms of each selection's values. */
   readonly #otherKeys: readonly {
     readonly key: number;
     readonly forms: readonly ReadonlySet<string>[];

@@ -227,7 +227,7 @@ type StatsAnswer = Readonly<
   Record<'count' | 'min' | 'max' | 'avg' | 'sum', number | bigint | null>
 >;
 
-/** Returns the arguments that select records, which come last in most functions, under their keys in the body of a query. */
+/** Returns the arguments that select records, the last ones of several functions, under their keys in the body of a query. */
 function selectionKeysOf([entities, filters, query]: readonly unknown[]): QueryBody {
   return { entities, filters, query };
 }

@@ -13,7 +13,7 @@ import { nonEmptyValuesAt } from './function-values.js';
 import { StringPairReader } from './string-pairs.js';
 import { JsonValueLists } from './answer-lists.js';
 
-/** The two fields of a lookup, and the maximum number of values that it returns for a key. */
+/** The paths of the two fields of a lookup, how its keys are compared, and the maximum number of values that it returns for a key. */
 export interface LookupFields {
   readonly key: readonly string[];
   readonly value: readonly string[];
@@ -23,8 +23,8 @@ export interface LookupFields {
 }
 
 /**
- * A lookup table: the values of one field of the records, by the text of another field. If both are plain strings, the value is not copied
- * out of the JSON line of the record.
+ * A lookup table: the values of one field of the records, by the text of another field. If both are top-level fields with plain
+ * strings, the value is not copied out of the JSON line of the record.
  */
 export class LookupTable {
   readonly #keys = new ValueTable();
@@ -32,7 +32,7 @@ export class LookupTable {
   /** The total size of the JSON lines in bytes. */
   readonly #lineBytes: number;
   readonly #ignoresCase: boolean;
-  /** The key last passed to `#takeKey`, in lower case if case is ignored, and the range of bytes that it occupies. */
+  /** The current key, in lower case if case is ignored, and the range of bytes that it occupies (`#takeKey`, `#takeKeyText`). */
   #keyBytes = Buffer.alloc(64);
   #keyView = dataViewOf(this.#keyBytes);
   readonly #keyRange = new Int32Array(2);
@@ -89,7 +89,7 @@ export class LookupTable {
     for (const list of new Set(lists)) for (const text of texts) this.#values.addText(list, text);
   }
 
-  /** Returns the index of the list that belongs to the current key (`#takeKey`). */
+  /** Returns the number of the list of the current key; a key without a list gets the next number. */
   #listOfKey(): number {
     return this.#keys.addValue(this.#keyView, this.#keyRange, 0, 1);
   }

@@ -11,20 +11,20 @@ import type { AppContext } from '../../http/app-context.js';
 import { answerHostRequest } from './dataset-functions.js';
 import type { FunctionScope } from './function-scope.js';
 
-/** How long a task may take once it has a thread, and whether it overtakes other tasks in the queue. */
+/** How long an evaluation may take once it has a thread, and whether it overtakes others that wait for a thread. */
 interface TaskLimits {
   readonly timeoutMs: number;
   readonly isUrgent: boolean;
 }
 
-const limitsByTask: Readonly<Record<keyof ExpressionRequests, TaskLimits>> = {
+const limitsByKind: Readonly<Record<keyof ExpressionRequests, TaskLimits>> = {
   evaluate: { timeoutMs: 30_000, isUrgent: true },
   annotate: { timeoutMs: 120_000, isUrgent: false },
   page: { timeoutMs: 120_000, isUrgent: false },
   pageTable: { timeoutMs: 120_000, isUrgent: false },
 };
 
-/** A task with the properties that a request gives it; `runExpressions` adds the user and the time. */
+/** The properties of work for the expression threads that its caller provides; `runExpressions` adds the user and the time. */
 export type RequestedTask<K extends keyof ExpressionRequests> = Omit<
   ExpressionRequests[K],
   'user' | 'now'
@@ -44,8 +44,9 @@ export async function answerJobCalls(
 }
 
 /**
- * Runs a task of expressions with the rights of a caller and returns its result. The task ends if the client disconnects. Throws an
- * `AppError` if the task fails as a whole, for example because a limit is exceeded or the one expression of `evaluate` has an error.
+ * Lets an expression thread evaluate expressions with the rights of a caller and returns the result. The evaluation ends if the client
+ * disconnects. Throws an `AppError` if it fails as a whole, for example because a limit is exceeded or the one expression of `evaluate`
+ * has an error.
  */
 export function runExpressions<K extends keyof ExpressionRequests>(
   { context, caller, signal }: FunctionScope,
@@ -59,7 +60,7 @@ export function runExpressions<K extends keyof ExpressionRequests>(
     now: Date.now(),
   } as ExpressionRequests[K];
   return context.expressions.runTask(kind, task, {
-    ...limitsByTask[kind],
+    ...limitsByKind[kind],
     userId: user.id,
     signal,
     answer: (request, taskSignal) =>

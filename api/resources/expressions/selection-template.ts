@@ -33,8 +33,8 @@ export class SelectionTemplate {
   }
 
   /**
-   * Returns the template of a call that selects records only by a list of pairs; `predicate` is the parsed list. Returns null for any other
-   * selection.
+   * Returns the template of a call that selects records only by a list of pairs whose values are no lists or objects; `predicate` is the
+   * parsed list. Returns null for any other selection.
    */
   static ofCall(
     entities: unknown,

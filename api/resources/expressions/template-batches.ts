@@ -28,8 +28,9 @@ import { openDataset, type OpenedDataset } from './opened-dataset.js';
 import { SelectionTemplate } from './selection-template.js';
 
 /**
- * Answers calls that share a template. If possible, the literals are looked up in a table of the records of the dataset
- * (`readFieldLookup`); otherwise each call is parsed, and the calls are answered as any other batch (`answerHostBatch`).
+ * Answers calls that share a template; `batch` has, as JSON, the argument of each call in which they differ. If possible, these arguments
+ * are looked up in a table of records of the dataset (`lookUpTexts`); otherwise each call is parsed, and the calls are answered like any
+ * other batch (`answerHostBatch`).
  */
 export async function answerTemplateBatch(
   scope: FunctionScope,

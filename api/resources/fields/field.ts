@@ -147,7 +147,7 @@ export const field = declareResource<FieldRow, FieldContext>({
 export const fieldCreate = withReadOnlyKeys(fieldDefinition.createSchema, field.schema);
 export const fieldUpdate = withReadOnlyKeys(fieldDefinition.updateSchema, field.schema);
 
-/** A target field of an import. */
+/** A target field of an import, a migration or a template. */
 export const targetField = withReadOnlyKeys(
   declareResource<FieldRow>({
     name: 'TargetField',

@@ -26,8 +26,8 @@ function granularityLevel(granularity: AnswerGranularity): number {
 
 /**
  * Answers a request for variants: whether any dataset has some, how many the datasets have, or the records. The answer has the requested
- * granularity, or that of the most open of the asked datasets if that is coarser (not in test mode), and without result sets at most the
- * granularity count. Each dataset contributes only what its own granularity allows.
+ * granularity, or that of the most open of the asked datasets if that is coarser (not in test mode), and at most the granularity count
+ * if `includeResultsetResponses` is NONE. Each dataset contributes only what its own granularity allows.
  * Choice: an answer of a GA4GH beacon with records has a set of results for each dataset. For a dataset with the granularity boolean,
  * `resultsCount` is always 0; for one with the granularity count, the set has no results. Pages run through the records of all datasets,
  * one dataset after the other.

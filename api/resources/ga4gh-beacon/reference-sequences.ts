@@ -66,7 +66,7 @@ export function referenceSequence(
   };
 }
 
-/** Returns the name of a chromosome without `chr`; MT for the mitochondrion. */
+/** Returns the name of a chromosome in upper case, without `chr`; MT for the mitochondrion. */
 function chromosomeWithoutPrefix(name: string): string {
   const plainUpperName = name.replace(/^chr(?=.)/i, '').toUpperCase();
   return plainUpperName === 'M' ? 'MT' : plainUpperName;
@@ -76,7 +76,10 @@ function chromosomeNames(plainName: string): readonly string[] {
   return plainName === 'MT' ? ['MT', 'M'] : [plainName];
 }
 
-/** Returns the identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; `GRCh38:HLA-A` for a contig without a known accession. */
+/**
+ * Returns the identifier of a chromosome as a CURIE: `refseq:NC_000017.11`; for a contig without a known accession `GRCh38:HLA-A`, or
+ * `chromosome:HLA-A` if the build is unknown, too.
+ */
 export function sequenceId(build: GenomeBuild | undefined, chromosome: string): string {
   const plainName = chromosomeWithoutPrefix(chromosome);
   if (/^N[CTWG]_\d+\.\d+$/.test(plainName)) return `refseq:${plainName}`;

@@ -63,7 +63,7 @@ function orOfFields(names: readonly string[], condition: (name: string) => unkno
 }
 
 /** The parts of a variant id, in the form in which fields of the entity type `variant` store it; null admits any value. */
-interface VariantText {
+interface VariantIdParts {
   readonly builds: readonly string[] | null;
   readonly names: readonly string[] | null;
   readonly start: number | null;
@@ -73,7 +73,7 @@ interface VariantText {
 }
 
 /** Returns the condition that a variant id has these parts, in any letter case: `GRCH38-13-32316461-32316461-G` (contract 10.6). */
-function textCondition(text: VariantText, variants: readonly string[]): unknown {
+function textCondition(text: VariantIdParts, variants: readonly string[]): unknown {
   const { builds, names, start, stop, alternate } = text;
   const positionPattern = (position: number | null): string => (position === null ? '[0-9]+' : String(position)); // prettier-ignore
   const sequence = names === null ? '.+' : `(?:chr)?(?:${names.map(quoteText).join('|')})`;
@@ -146,7 +146,10 @@ function basesCondition(field: string, bases: string): unknown {
     : [`${field}__regexp`, `(?i)${basesPattern(bases)}`];
 }
 
-/** Returns the condition for alleles that lie in a range, or anywhere; if the request names no alleles, for every variant. */
+/**
+ * Returns the condition on the alleles of a query of a range or a bracket, or without a location; if the request names no alleles, the
+ * condition that the record has a variant. Ranges and brackets have further conditions on the position.
+ */
 function allelesCondition(
   { location, referenceBases, alternateBases }: QueriedVariants,
   { variants, reference }: VariantFields,
@@ -208,8 +211,8 @@ function variantTypeCondition(
 }
 
 /**
- * Returns, for the types SNP, SNV, INS and DEL, the conditions on the alleles: for SNPs of one base each, for insertions and deletions with
- * the same first base.
+ * Returns, for the types SNP, SNV, INS and DEL, the conditions on the alleles: in SNPs both are single bases, in insertions and deletions
+ * the shorter one is a single base with which the longer one begins.
  */
 function alleleTypes(
   reference: string,

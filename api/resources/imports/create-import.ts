@@ -70,7 +70,8 @@ export async function createImport(
 }
 
 /**
- * Returns the options of an import. Where the request gives none, the template's are used: fields are merged by name, parameters by key.
+ * Returns the options of an import with the fields and parameters of its template: fields are merged by name, parameters by key, and those
+ * of the request take precedence.
  */
 function withTemplate(
   template: TemplateRow | undefined,

@@ -41,10 +41,10 @@ interface JobListDescription<K extends DatasetJobKind> {
 
 /** What distinguishes the controller of one kind of job from another. */
 interface JobControllerDescription<K extends DatasetJobKind> extends JobListDescription<K> {
-  /** The permission that cancelling needs; write when absent. */
+  /** The permission that PUT and PATCH need, by which a job is canceled or changed; write when absent. */
   readonly cancelPermission?: Permission;
   readonly operations: Readonly<Record<JobAction, OperationRow> & { create?: OperationRow }>;
-  /** Describes how a request may change a job, besides cancelling it. `read` notes mistakes in the form. */
+  /** Describes how a request may change a job, besides canceling it. `read` notes mistakes in the form. */
   readonly update?: {
     /** Returns the keys of the request that are accepted without effect: clients send a resource back with them unchanged. */
     ignored(form: Form): readonly string[];

@@ -6,7 +6,7 @@ import type { FieldDeclaration } from './known-columns.js';
 /*
  * Choice: a target field has the name of the field in the dataset and of the value in the source; if the two names differ, the field needs
  * an expression. The properties of a target field replace those of a field that has data, except its type.
- * `target_fields` were checked when the import was created.
+ * `target_fields` were checked when the import or migration was created.
  */
 
 /** Returns the types that target fields declare. */
@@ -89,9 +89,9 @@ export function fieldsWithFixedEntity(
   fields: readonly FieldRow[],
   targetFields: readonly JsonObject[],
 ): readonly string[] {
-  const set = fields.filter((field) => field.isValid || field.entityType !== null);
-  const requestedEntities = targetFields.filter(
+  const fixedFields = fields.filter((field) => field.isValid || field.entityType !== null);
+  const fieldsWithRequestedEntity = targetFields.filter(
     (field) => typeof field['entity_type'] === 'string',
   );
-  return [...set.map(({ name }) => name), ...requestedEntities.map(({ name }) => name as string)];
+  return [...fixedFields.map(({ name }) => name), ...fieldsWithRequestedEntity.map(({ name }) => name as string)];
 }

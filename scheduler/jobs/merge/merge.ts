@@ -21,7 +21,7 @@ export interface MergeJobInput {
 
 const mergeInThread = 'merge' as ThreadJob<MergeJobInput, Segment>;
 
-/** The segments that a merge replaces. Their files remain, because earlier versions of the dataset need them. */
+/** The input of a merge. The files of the segments that it replaces remain, because earlier versions of the dataset need them. */
 interface MergeParams extends MergeInput {
   readonly datasetId: number;
 }
@@ -50,8 +50,8 @@ interface CompactionInfo {
 /**
  * Merges small neighbouring segments of a dataset into one, rewrites a segment with many deleted rows or an earlier format, or sorts the
  * rows of segments whose row ids overlap. The segments are chosen from the log when the task starts, not when it is queued. The dataset's
- * lock is held only while the log entry is written: imports continue during the merge, and their segments follow the merged one. A change
- * that has found its rows before the merge is not outdated (`Store.rebase`).
+ * lock is held only while the log entry is written and applied to the catalogue: imports continue during the merge, and their segments
+ * follow the merged ones. A change that has found its rows before the merge is not outdated (`Store.rebase`).
  */
 export const mergeJob: Job<'merge', MergeParams, MergeResult> = {
   kind: 'merge',

@@ -31,7 +31,7 @@ interface SortedSegments {
 /**
  * Writes the records of several segments as new segments in the order of their row ids, and then the deleted rows as segments of their own,
  * unless deleted rows are dropped. The segments are written one after another, so that imports can use the other threads. Throws `damaged`
- * if records are lost or, unless deleted rows are dropped, values.
+ * if the number of records differs afterwards or, unless deleted rows are dropped, the number of values or bytes of a column.
  */
 export async function sortSegments(
   sources: readonly MergeSource[],

@@ -10,7 +10,7 @@ import { dateText, floatText } from '../../../engine/query/results/number-text.j
 /**
  * Casts a column of stored values, `data` of the column `from`, to the column `to`. A value that cannot be cast is reported, as in an
  * import. `failed` has one byte for each row, which is set to 1 for a row with an error. If `first` and `end` are given, only the rows from
- * `first` to (not including) `end` are cast. The caller releases the column when it has written it.
+ * `first` to (not including) `end` are cast. The caller releases the column when it no longer needs it.
  */
 export function castColumn(
   data: Data,

@@ -24,8 +24,8 @@ export interface ChunkRows {
 }
 
 /**
- * Maximum size in bytes, in segment files, of a chunk that is not a single segment, estimated from the average size of a record. A pool
- * thread holds the chunk decoded in memory together with one row group.
+ * Maximum size in bytes, in segment files, of a chunk that is not a single segment and has more than `minChunkRows` records, estimated
+ * from the average size of a record. A pool thread holds the chunk decoded in memory together with one row group.
  */
 const maxChunkBytes = 16 << 20;
 const maxChunkValues = 4_000_000;
@@ -44,7 +44,7 @@ export function countRows({ segments, order }: ChunkRows): number {
 export async function* cutRowsIntoChunks(
   batches: AsyncIterable<RowBatch>,
   snapshot: Snapshot,
-  leaves: number,
+  leafCount: number,
 ): AsyncGenerator<ChunkRows> {
   const files = segmentFiles(snapshot);
   const at = (number: number): Omit<ChunkSegment, 'rows'> => ({
@@ -58,20 +58,20 @@ export async function* cutRowsIntoChunks(
     Math.min(
       rowsPerRowGroup,
       Math.floor(maxChunkBytes / recordBytes),
-      Math.floor(maxChunkValues / leaves),
+      Math.floor(maxChunkValues / leafCount),
     ),
   );
-  const rowOrder = new OrderedChunkBuilder(maxRows, at);
-  let wholeSegments: ChunkSegment[] = [];
+  const orderedChunkBuilder = new OrderedChunkBuilder(maxRows, at);
+  let chunkSegments: ChunkSegment[] = [];
   /** The batches of rows of the current segment; they are joined when the segment is complete. */
   let rowBatches: ChunkSegment['rows'][] = [];
-  let chunkRows = 0;
+  let chunkRowCount = 0;
   let lastSegment = -1;
   for await (const batch of batches) {
     if ('refs' in batch) {
       for (const [segment, row] of batch.refs) {
-        const fullSegment = rowOrder.addRow(segment, row);
-        if (fullSegment) yield fullSegment;
+        const fullChunk = orderedChunkBuilder.addRow(segment, row);
+        if (fullChunk) yield fullChunk;
       }
       continue;
     }
@@ -80,23 +80,23 @@ export async function* cutRowsIntoChunks(
     const count = segmentRowCount(chunkSegment);
     if (count === 0) continue;
     if (number !== lastSegment) {
-      joinBatchesOfLastSegment(wholeSegments, rowBatches);
+      joinBatchesOfLastSegment(chunkSegments, rowBatches);
       rowBatches = [];
-      if (chunkRows > 0 && chunkRows + count > maxRows) {
-        yield { segments: wholeSegments };
-        wholeSegments = [];
-        chunkRows = 0;
+      if (chunkRowCount > 0 && chunkRowCount + count > maxRows) {
+        yield { segments: chunkSegments };
+        chunkSegments = [];
+        chunkRowCount = 0;
       }
-      wholeSegments.push(chunkSegment);
+      chunkSegments.push(chunkSegment);
     }
     rowBatches.push(foundRows);
-    chunkRows += count;
+    chunkRowCount += count;
     lastSegment = number;
   }
-  joinBatchesOfLastSegment(wholeSegments, rowBatches);
-  if (wholeSegments.length > 0) yield { segments: wholeSegments };
-  const lastRows = rowOrder.endChunk();
-  if (lastRows) yield lastRows;
+  joinBatchesOfLastSegment(chunkSegments, rowBatches);
+  if (chunkSegments.length > 0) yield { segments: chunkSegments };
+  const lastChunk = orderedChunkBuilder.endChunk();
+  if (lastChunk) yield lastChunk;
 }
 
 /** Collects rows of any segments, in the order in which they are added, into chunks with an `order`. */

@@ -94,7 +94,7 @@ export class ChunkWriter {
   countRecords(): MigratedCounts {
     const sumOf = (of: (chunk: MigratedChunk) => number): number =>
       this.completedChunks.reduce((total, chunk) => total + of(chunk), 0);
-    // A dry run without casts does not read the records: it only counts them.
+    // A dry run that has nothing to cast, compute, detect or change does not read the records: it only counts them.
     if (this.#readsNothing)
       return { read: this.#rowsFound, made: 0, stored: this.#rowsFound, rejected: 0 };
     return {
@@ -121,8 +121,8 @@ export class ChunkWriter {
   async writeAllChunks(batches: AsyncIterable<RowBatch>): Promise<void> {
     const { snapshot, columns, expressions } = this.#params;
     const heldColumns = [...columns.map(({ to }) => to), ...(expressions?.inputs ?? [])];
-    const leaves = 2 + fieldsOfColumns(heldColumns).length;
-    const chunks = cutRowsIntoChunks(batches, snapshot, leaves);
+    const leafCount = 2 + fieldsOfColumns(heldColumns).length;
+    const chunks = cutRowsIntoChunks(batches, snapshot, leafCount);
     const isWhole = await this.#runForEach(this.#gatherChunks(chunks), async (rows, index) => {
       this.firstChunkRows ??= rows;
       this.#rowsFound += countRows(rows);
@@ -307,8 +307,8 @@ export class ChunkWriter {
 
   #reportProgress(records: number): void {
     const { snapshot, request } = this.#params;
-    const isEvery = request.predicate.kind === 'all';
-    const recordsTotal = isEvery ? Math.min(snapshot.rows, request.limit) : null;
+    const selectsAllRecords = request.predicate.kind === 'all';
+    const recordsTotal = selectsAllRecords ? Math.min(snapshot.rows, request.limit) : null;
     this.#context.progress({
       records,
       recordsTotal,
@@ -331,7 +331,7 @@ function requiredKeyOf(
 
 /** The columns and expressions with which a chunk is written. */
 interface ChunkPlan extends Pick<MigrationParams, 'columns' | 'expressions'> {
-  /** The columns of the target with the types of all records, in the second pass. */
+  /** The columns of the target with the types of all records; absent in the first pass. */
   readonly final?: Columns;
 }
 

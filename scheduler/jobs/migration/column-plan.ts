@@ -8,7 +8,7 @@ export interface MigratedColumn {
   readonly from: Column;
   /** The column of the target. */
   readonly to: Column;
-  /** Whether the values of the column are cast one by one; otherwise they are stored unchanged. */
+  /** Whether the values of the column are cast one by one; otherwise they are stored as they are read. */
   readonly isCast: boolean;
 }
 

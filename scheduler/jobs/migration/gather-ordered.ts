@@ -10,7 +10,10 @@ import type { PartitionJobInput } from './partition-rows.js';
 
 const partitionInThread = 'partition' as ThreadJob<PartitionJobInput, readonly (Segment | null)[]>;
 
-/** Maximum number of ordered chunks up to which all of them are read directly from the source, each segment again for every chunk. */
+/**
+ * Maximum number of ordered chunks that are read directly from the source, each segment again for every chunk. If there are more, their
+ * rows are gathered into files first.
+ */
 const maxDirectChunks = 4;
 
 /**
@@ -69,7 +72,7 @@ export async function* gatherOrdered(
   }
 }
 
-/** A range of chunks or segments, from `first` to `end`, which is not included. */
+/** A range of chunks, segments or other items, from `first` to `end`, which is not included. */
 interface IndexRange {
   readonly first: number;
   readonly end: number;

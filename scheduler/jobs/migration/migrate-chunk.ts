@@ -62,7 +62,7 @@ export interface MigrationChunk extends RejectionSettings {
 /** The fields that a migration computes: plain data. */
 export interface MigrationExpressions {
   readonly fields: SourceExpressions;
-  /** The columns of the source that expressions may read, and that of stored errors if their values may be kept. */
+  /** The columns of the source that expressions may read, and the column of stored errors if stored errors may be kept. */
   readonly inputs: Columns;
   /** The columns that the computed fields must have, as far as they are known. */
   readonly columns: Columns;
@@ -101,7 +101,7 @@ export interface MigratedChunk {
 
 /**
  * Reads the rows of a chunk column by column, casts the columns that cannot be read with the type of the target, computes those with
- * expressions, and writes a segment that is not flushed yet.
+ * expressions, and writes a segment, which is not flushed yet, unless `MigratedChunk.segment` is to be null.
  */
 export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> {
   dropCacheOfOtherScope(job.calls?.scope);
@@ -153,7 +153,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
 /** The records of a chunk, converted to the columns of the target. */
 interface ConvertedRecords extends MissingKeys {
   readonly batch: Batch;
-  /** A byte for each record: 1 if it has an error. Empty if expressions produce the records. */
+  /** A byte for each record: 1 if it is rejected, for a failed cast or a missing key. Empty if expressions produce the records. */
   readonly failedFlags: Uint8Array;
   /** The findings of expressions; absent if there are none. */
   readonly findings?: Findings;
@@ -162,7 +162,7 @@ interface ConvertedRecords extends MissingKeys {
 
 /** The records of a chunk that lack the required key; none unless the key is enforced. */
 interface MissingKeys {
-  /** The key fields that records lack, as `missingKeyFields` returns them; empty if the key is not enforced. */
+  /** For each record, the first key field that it lacks, as `missingKeyFields` returns it; empty if the key is not enforced. */
   readonly missingFields: Uint32Array;
   /** The findings about these records; `records` is the number of those without another error. */
   readonly keyFindings: Findings;
@@ -257,7 +257,7 @@ function rejectWithoutKey(
 
 /** Returns what expressions compute from the columns of the source: fields of the records, or whole new records. */
 async function computeChunkFields(
-  { validation, calls }: MigrationChunk,
+  { validation, calls: callChannel }: MigrationChunk,
   { fields, inputs, columns, dropped }: MigrationExpressions,
   rows: ChunkRows,
 ): Promise<ComputedBatch> {
@@ -269,8 +269,8 @@ async function computeChunkFields(
     columns,
     inputs,
     dropped,
-    host: expressionHost(fields, calls),
-    kept: callCacheOf(calls?.scope).results,
+    host: expressionHost(fields, callChannel),
+    kept: callCacheOf(callChannel?.scope).results,
     isLenient: validation.disable,
     lineOf: (row) => row + 1,
   });

@@ -41,7 +41,7 @@ export function migrationOutcome(
 ): MigrationOutcome {
   const { sourceName, known, stored, validation, dryRun } = params;
   const plannedColumns = params.columns.map(({ to }) => to);
-  const seenColumns = [plannedColumns, ...chunks.map((chunk) => chunk.columns)].map(withoutGivenId);
+  const seenColumns = [plannedColumns, ...chunks.map((chunk) => chunk.columns)].map(withoutColumnsOfGivenRecords);
   const isDelete = params.change?.mode === 'delete';
   const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seenColumns);
   const chunkFindings = numberChunks(chunks, sourceName).flatMap(({ result, before }) =>
@@ -88,7 +88,7 @@ export function migrationOutcome(
   return { columns, seen: columnPathsOf(seenColumns.flat()), records: read, metadata };
 }
 
-function withoutGivenId(columns: Columns): Columns {
+function withoutColumnsOfGivenRecords(columns: Columns): Columns {
   return columns.filter((column) => !isOfGivenRecords(column));
 }
 

@@ -27,7 +27,7 @@ export interface MigrationParams {
    * except that it may widen a type that nobody declared.
    */
   readonly known: Columns;
-  /** The catalogue's declarations of target fields without data. */
+  /** The catalogue's declarations of those fields of the target that have neither data nor an expression. */
   readonly declared: readonly FieldDeclaration[];
   /** Descriptions of new fields; if several describe a field, the last takes precedence. */
   readonly described: readonly Partial<NewField>[];
@@ -42,8 +42,8 @@ export interface MigrationParams {
   /** Whether the migration changes records of the version that it reads, the newest one, so that a later commit of records outdates it. */
   readonly changesSource: boolean;
   /**
-   * The column for the row numbers of the records in the source; with it, the records keep the ids that they have there. Null for a
-   * migration.
+   * For a table of computed fields, the column for the row numbers of the records in the source: the records of the table keep the ids
+   * that they have there. Null for a migration.
    */
   readonly sourceRowColumn: Column | null;
   /** For a dry run: the fields of the target. Null otherwise. */

@@ -175,9 +175,9 @@ export async function prepareMigration(
 }
 
 /**
- * Returns which entity types are detected. Choice: fields that are copied from the source keep its entity types, which were detected when
- * it was imported, or which users have set or removed, unless the request has `entity_params`. Computed fields are checked unless
- * `entity_params` disables the detection.
+ * Returns which entity types are detected, in fields that have none yet. Choice: fields that are copied from the source are checked only
+ * if the request has `entity_params`, because their entity types were detected when the source was imported, or users have set or removed
+ * them. Computed fields are checked unless `entity_params` disables the detection.
  */
 function entityDetectionOf(
   { entityParams }: DatasetMigrationRow,
@@ -247,8 +247,8 @@ function recordChangeOf({
 }
 
 /**
- * Returns the migration of a task. Throws `not-found` if it was deleted, and `not-found` or `forbidden` if its user may no longer read the
- * source, unless the source was deleted during the publication, or may no longer write to the target.
+ * Returns the migration of a task. Throws `not-found` if it was deleted, and `not-found` or `forbidden` if its user may no longer write to
+ * the target or read the source. A source that was deleted during the publication is not required.
  */
 export async function requireAuthorizedMigration(
   task: TaskRow,

@@ -22,7 +22,7 @@ import type { MigrationResult } from './migration-types.js';
 import { requireAuthorizedMigration } from './prepare-migration.js';
 
 /**
- * Commits the records that a migration has written or deleted in the target dataset, or stores the report of a dry run. Returns `run again`
+ * Commits what a migration has written, or found to delete, to the target dataset, or stores the report of a dry run. Returns `run again`
  * if the result is outdated.
  */
 export async function publishMigration(

@@ -41,8 +41,9 @@ export interface RejectionSettings {
 
 /**
  * Writes the records of a chunk whose byte in `failed` is 1, with their errors, to a file beside the segment, up to `rejectedBytes`;
- * returns null if none fits. `missing` has the key fields that records lack, as `missingKeyFields` returns them. Each record is JSON with
- * the `_id` and those selected fields that the segments of the chunk have; its line is its number within the chunk, from 1 on.
+ * returns null if none fits. `missing` has, for each record, the first key field that it lacks, as `missingKeyFields` returns it. Each
+ * record is JSON with the `_id` and those selected fields that the segments of the chunk have; its line is its number within the chunk,
+ * from 1 on.
  */
 export async function writeRejectedRows(
   rows: ChunkRows,

@@ -76,7 +76,7 @@ async function migrateWithEngine(
     change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
   const chunks = writer.numberedChunks().filter(({ result: { segment } }) => segment !== null);
   const origins = {
-    // Those of rejected records, too: a field of the key that no record has fails the migration.
+    // The columns of chunks whose records are all rejected, too: only a key field that no record has fails the migration.
     seen: writer.completedChunks.filter(({ read }) => read > 0).map(({ columns }) => columns),
     locationOf: (segment: number, row: number) => locationInSource(chunks[segment]!, row),
   };

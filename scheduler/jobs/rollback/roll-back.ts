@@ -16,8 +16,7 @@ import { findReaddingCommits } from './added-again.js';
 export const rollbackModes = ['records', 'strict'] as const;
 /**
  * With `records`, a later commit prevents a rollback if it changed the same records, or if it wrote records with the `_id`s of records that
- * would come back. With `strict`, so does every other later commit that changed records other than by adding some and was not rolled back
- * (contract 16).
+ * would come back. With `strict`, so does every later overwrite, upsert or deletion that was not rolled back (contract 16).
  */
 export type RollbackMode = (typeof rollbackModes)[number];
 
@@ -211,11 +210,11 @@ async function prepareRollback(
   }
   // Before the commit, no other record had the `_id` of one that it removed.
   if (rollback.restored > 0 && (await catalog.commits.hasAddedAfter(datasetId, logVersion))) {
-    const idsAddedAgain = await findReaddingCommits(queryEngine, snapshot, rollback, commit.id);
-    if (idsAddedAgain.length > 0)
+    const readdingCommits = await findReaddingCommits(queryEngine, snapshot, rollback, commit.id);
+    if (readdingCommits.length > 0)
       return blockedByCommits(
         'Records that would come back are there again, with the same _id: roll the commits back that wrote them last, or delete them first.',
-        await inVersionOrder(catalog, idsAddedAgain),
+        await inVersionOrder(catalog, readdingCommits),
       );
   }
   return { check: { detail: effectText(rollback), isBlocked: false, blocking: [] }, snapshot, rollback }; // prettier-ignore

@@ -64,7 +64,7 @@ function tableKeyOf({ objectId, revision, filename }: TableFile): string {
   return `file ${objectId}-${revision} ${reader} ${JSON.stringify(readerParams)}`;
 }
 
-/** Whether an error is caused by the content of the file. */
+/** Whether an error is caused by the file itself, so that reading the file again would cause it again. */
 function isFileError(error: unknown): boolean {
   const { code } = error as { code?: unknown };
   return code === 'input' || code === 'invalid' || code === 'budget';

@@ -88,16 +88,16 @@ export async function runTable(file: TableFile, context: RunContext): Promise<Ta
 
 /** Returns the size of the file, and the columns that its header declares if all values of its format are strings. */
 async function readDeclaredColumns(
-  job: TableFile,
+  tableFile: TableFile,
   file: string,
 ): Promise<{ known: Columns; bytes: number }> {
-  const kind = tableFormatOf(job.filename);
-  const reader = readerNamed(kind.reader);
-  const source = await openSource(file, job.filename, reader.encodingOf?.(kind.readerParams));
+  const format = tableFormatOf(tableFile.filename);
+  const reader = readerNamed(format.reader);
+  const source = await openSource(file, tableFile.filename, reader.encodingOf?.(format.readerParams));
   try {
     const { bytes } = source;
-    if (!kind.isAllText) return { known: [], bytes };
-    const { fields } = await reader.header(source.head, reader.params(kind.readerParams));
+    if (!format.isAllText) return { known: [], bytes };
+    const { fields } = await reader.header(source.head, reader.params(format.readerParams));
     const names = new PhysicalNames([], true);
     const knownFields = fields.map(({ name = '' }) => ({
       name,
@@ -126,8 +126,8 @@ function importSourceOfFile(job: TableFile, file: string): ImportSource {
 }
 
 function checkTableSize(job: TableFile, run: SourceRun | undefined): void {
-  const segments = run?.results().map(({ segment }) => segment?.bytes ?? 0) ?? [];
-  const bytes = segments.reduce((sum, one) => sum + one, 0);
+  const segmentSizes = run?.results().map(({ segment }) => segment?.bytes ?? 0) ?? [];
+  const bytes = segmentSizes.reduce((sum, one) => sum + one, 0);
   if (bytes <= budgets.fileTableBytes) return;
   throw new AppError(
     'budget',

@@ -94,7 +94,7 @@ export class TableCache {
     }
   }
 
-  /** Removes the tables of a file or a dataset. */
+  /** Takes the tables of a file or a dataset out of the cache; a table in use is removed when its last user has left. */
   async evictTablesOfObject(objectId: number): Promise<void> {
     const outdatedEntries = [...this.#entries.values()].filter(
       ({ source }) => source.objectId === objectId,

@@ -28,7 +28,7 @@ export class UpkeepTrigger {
   readonly #options: UpkeepTriggerOptions;
   /** Datasets that are due for a check. */
   readonly #dueDatasets = new Set<number>();
-  /** Datasets that have had no commit for `quietMs`. */
+  /** Datasets that have had no commit for `quietMs` and whose upkeep has not been checked since. */
   readonly #quietDatasets = new Set<number>();
   readonly #timers = new Map<number, NodeJS.Timeout>();
   /** The upkeep, as `<kind> <dataset>`, that failed with the code `damaged` or `internal`; it is not tried again before `until`. */
@@ -40,7 +40,7 @@ export class UpkeepTrigger {
     this.#options = options;
   }
 
-  /** Notes a commit to a dataset, so that its upkeep is checked. */
+  /** Has the upkeep of a dataset checked, now and when the dataset has had no commit for `quietMs`. Not only called after commits. */
   onDatasetCommitted(datasetId: number): void {
     if (this.#isClosing) return;
     this.#dueDatasets.add(datasetId);

@@ -81,7 +81,8 @@ export const vacuumJob: Job<'vacuum', VacuumParams, VacuumResult> = {
 
 /**
  * Returns the versions that other tasks on the dataset need. A running task reads the newest version or one that was the newest since the
- * task was created; exports and migrations name their version in advance.
+ * task was created. An export or a migration of a certain version, queued or running, needs that version, and an export of the records of
+ * a commit also the preceding one.
  */
 async function vacuumNeedsOf(
   { tasks, exports, datasetMigrations }: Pick<Catalog, 'tasks' | 'exports' | 'datasetMigrations'>,
@@ -90,16 +91,16 @@ async function vacuumNeedsOf(
 ): Promise<VacuumNeeds> {
   const datasetId = targetObjectId!;
   const runningTasks = await tasks.runningOn(datasetId);
-  const oldestStart = Math.min(
+  const earliestCreation = Math.min(
     ...runningTasks.filter((one) => one.id !== id).map((one) => one.createdAt),
   );
   const versions = [
     ...(await exports.openVersions(datasetId)),
     ...(await datasetMigrations.openVersions(datasetId)),
   ];
-  const readable = versions.map((version) => store.readableVersion(datasetId, version));
+  const readableVersions = versions.map((version) => store.readableVersion(datasetId, version));
   return {
-    since: Number.isFinite(oldestStart) ? oldestStart : undefined,
-    versions: [...versions, ...(await Promise.all(readable))],
+    since: Number.isFinite(earliestCreation) ? earliestCreation : undefined,
+    versions: [...versions, ...(await Promise.all(readableVersions))],
   };
 }

@@ -13,7 +13,7 @@ interface Proxy {
   kind: ProxyKind;
 }
 
-/** Whether a proxy strips the prefix from paths, and which headers it sends to the server. */
+/** Whether a proxy strips the prefix from paths, and which headers it adds to requests. */
 interface ProxyKind {
   readonly name: string;
   readonly stripsPrefix: boolean;
@@ -162,7 +162,7 @@ describe.each(proxyGroups)('behind a proxy, $name', ({ options, kinds }) => {
       for (const address of linkedAddresses) {
         expect(address).toMatch(new RegExp(`^${base}/v[12]/`));
         const { status } = await ann.get(address);
-        // Queries use POST, and the GA4GH beacon is asked for an allele.
+        // Queries use POST, and the beacon of a dataset requires a chromosome and a coordinate.
         expect([address, status]).toEqual([
           address,
           /\/(?:query|data)$/.test(address) ? 405 : address.endsWith('/beacon') ? 400 : 200,

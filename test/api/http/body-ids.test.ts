@@ -192,7 +192,7 @@ function takeServerErrors(): readonly string[] {
   return server.logs.splice(0).filter((line) => line.includes('"event":"error"'));
 }
 
-/** Returns an address with the ids of the live server in place of its parameters. */
+/** Returns an address with an id of the live server in place of `{id}`, and fixed values in place of `{ids}` and `{revision}`. */
 function fillPath(path: string): string {
   const name = path.split('/')[2] ?? '';
   const ownId = liveIds[name] ?? liveIds[`${name}s`];
@@ -208,7 +208,7 @@ function withLiveIds(value: unknown): unknown {
   );
 }
 
-/** Returns the body with a value at a path; missing objects and lists are created. */
+/** Returns the body with a value at a path; missing objects are created, and each list on the path is left with one element. */
 function setValueAtPath(body: unknown, [key, ...rest]: KeyPath, value: unknown): unknown {
   if (key === undefined) return value;
   const member = (body as Json | undefined)?.[key];

@@ -3,8 +3,8 @@ import type { OperationRow } from '../../../api/http/operation-row.js';
 
 /**
  * Returns the query strings in which the examples of an operation's parameters are carried out: the required parameters alone, then each
- * parameter that needs certain values of others with these, and last all other parameters together. `liveValues` has the values that
- * replace examples, by the names of parameters.
+ * parameter that needs certain values of others, with these values and the required parameters, and last all other parameters together.
+ * `liveValues` has the values that replace examples, by the names of parameters.
  */
 export function exampleUrlQueriesOf(
   row: OperationRow,

@@ -27,7 +27,7 @@ const operationsWithBody = operationRows.filter(
     row.body !== undefined && 'schema' in row.body,
 );
 
-/** Returns a long known key and a misspelling of it with two letters swapped. */
+/** Returns a known key of at least four characters, and a misspelling of it with two letters swapped. */
 function misspellKey(knownKeys: readonly string[]): {
   readonly word: string;
   readonly meant: string;

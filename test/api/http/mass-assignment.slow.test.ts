@@ -61,7 +61,7 @@ function differentJson(value: unknown): unknown {
   return { x: 1 };
 }
 
-/** Returns the resource without the times of changes, which may differ. */
+/** Returns the resource with 0 for the times of changes and accesses, which may differ. */
 function withoutTimes(view: Record<string, unknown>): object {
   return { ...view, updated_at: 0, last_modified: 0, last_accessed: 0 };
 }

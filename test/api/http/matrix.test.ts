@@ -18,7 +18,7 @@ import {
 } from '../server.js';
 import { isAccountResource, concernsUserResource, concernsCredentials } from './owned-resources.js';
 
-/** The permission that each operation requires, from the specification's tables, independently of the code (threat A2). */
+/** The permission that each operation on a resource of a vault requires, from the specification's tables, not the code (threat A2). */
 const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
   'vaults.get': 'read',
   'vaults.put': 'write',
@@ -113,10 +113,10 @@ const heldLevels: Readonly<Record<CallerRole, number>> = {
 let server: TestServer;
 let clients: Record<CallerRole, Client>;
 let fixture: VaultFixture;
-/** An import that has rejected a record. */
+/** The id of an import that has rejected a record. */
 let failedImportId: number;
 let migrationId: number;
-/** A migration that has rejected a record. */
+/** The id of a migration that has rejected a record. */
 let failedMigrationId: number;
 let archiveTaskIds: ArchiveTaskIds;
 /** A word in the name, path, values and metadata of resources that others must not see (threat A3). */
@@ -165,7 +165,7 @@ afterAll(() => server.close());
 /** Operations that need no token, because their signed address is the credential. */
 const downloadOperations = ['downloads.object', 'downloads.export', 'downloads.rejected'];
 
-/** Returns a path of an operation with the id, ids and version of a resource in it. */
+/** Returns a path of an operation with the id of a resource, or with an id that does not exist, and with fixed `:ids` and `:version`. */
 function targetPathOf(path: string, kind: 'right' | 'missing' = 'right'): string {
   const ids: Readonly<Record<string, number>> = {
     vaults: fixture.vaultId,

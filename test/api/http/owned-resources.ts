@@ -22,7 +22,7 @@ export function isAccountResource(operationId: string): boolean {
   return accountResources.includes(operationId.split('.')[0]!);
 }
 
-/** Returns whether an operation concerns credentials of a user; `tokens.test.ts` and `applications.test.ts` test who may do what. */
+/** Returns whether an operation concerns tokens or applications; `tokens.test.ts` and `applications.test.ts` test who may do what. */
 export function concernsCredentials(operationId: string): boolean {
   return /^(tokens|applications|applicationSecrets)\./.test(operationId);
 }

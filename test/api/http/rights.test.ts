@@ -75,7 +75,7 @@ test('an export to a vault that is no longer theirs to write leaves no file ther
   expect(job.status).toBe(201);
   await server.catalog.vaultPermissions.grant(targetVaultId, { userId: ben.user.id }, null);
   const endedExport = await waitForJob(ben, `/v2/dataset_exports/${idOf(job)}`);
-  // The export may have completed before the permission was revoked; in that case its file may exist.
+  // The export may have completed before the permission was revoked; in that case its file exists.
   const { total } = (await ann.get(`/v2/objects?vault_id=${targetVaultId}`)).json;
   expect(total).toBe(endedExport.json['status'] === 'completed' ? 1 : 0);
 });

@@ -48,8 +48,8 @@ interface DescribedParameter {
 
 let server: TestServer;
 let ann: Client;
-/** Ids of the live server, by the keys of request examples and by the second segment of paths. */
-let liveIds: Record<string, number | string>;
+/** Ids and other values of the live server, by the keys of request examples, the second segments of paths, and names of this test. */
+let liveValues: Record<string, number | string>;
 /** Values of the live server, by the names of query parameters. */
 let liveParams: Readonly<Record<string, number | string>>;
 let emptyDatasetId: number;
@@ -158,7 +158,7 @@ beforeAll(async () => {
     await ann.post('/v2/applications', { name: 'Browser', redirect_uris: redirectUri }),
   );
   const grant = { userId: ann.user.id, applicationId, redirectUri, codeChallenge: null };
-  liveIds = {
+  liveValues = {
     groups: groupId,
     invitations: idOf(invitation),
     // Ids for the second parameter of paths.
@@ -222,7 +222,7 @@ beforeAll(async () => {
     beacons: idOf(await ann.post('/v2/beacons', beacon)),
   };
   liveParams = {
-    ...liveIds,
+    ...liveValues,
     user: ann.user.id,
     user_id: ann.user.id,
     subject_id: createdFixture.vaultId,
@@ -239,9 +239,9 @@ beforeAll(async () => {
   // The resources that need no other preparation are created from their request examples.
   for (const { id, paths, body } of operationsWithBody) {
     const name = paths[0].split('/')[2]!;
-    if (!id.endsWith('.create') || name in liveIds) continue;
+    if (!id.endsWith('.create') || name in liveValues) continue;
     const example = withLiveIds((body as NamedSchema).example);
-    liveIds[name] = idOf(await ann.post(paths[0], example));
+    liveValues[name] = idOf(await ann.post(paths[0], example));
   }
 });
 afterAll(() => server.close());
@@ -265,18 +265,18 @@ function liveAddressOf({ paths: [path], id, pathParams = {} }: OperationRow): st
     specialTargetNames.get(id.replace(/^globalBeacons.*/, 'globalBeacons')) ??
     path.split('/')[2] ??
     '';
-  const ownId = liveIds[name];
+  const ownId = liveValues[name];
   if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`liveIds\``);
   return path
     .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replaceAll(/:(\w+)/g, (_, name: string) =>
-      String(name === 'id' ? ownId : (liveIds[`:${name}`] ?? pathParams[name]?.example)),
+      String(name === 'id' ? ownId : (liveValues[`:${name}`] ?? pathParams[name]?.example)),
     );
 }
 
 /** Returns the query strings of an operation's examples, with the ids of the live server in place of theirs. */
 function liveQueriesOf(row: OperationRow): readonly string[] {
-  const ownId = liveIds[row.paths[0].split('/')[2] ?? ''];
+  const ownId = liveValues[row.paths[0].split('/')[2] ?? ''];
   return exampleUrlQueriesOf(row, { ...liveParams, ...(ownId !== undefined && { id: ownId }) });
 }
 
@@ -285,7 +285,7 @@ function withLiveIds(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withLiveIds);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, liveIds[key] ?? withLiveIds(item)]),
+    Object.entries(value).map(([key, item]) => [key, liveValues[key] ?? withLiveIds(item)]),
   );
 }
 
@@ -321,7 +321,7 @@ describe('the live answers', () => {
     '%s: its request example works and has the answer that its example shows',
     async (id, row) => {
       const { example } = row.body as NamedSchema;
-      const code = liveIds[`${id} code`];
+      const code = liveValues[`${id} code`];
       const body = { ...(withLiveIds(example) as object), ...(code && { code }) };
       const address = `${liveAddressOf(row)}?${liveQueriesOf(row).at(-1)}`;
       const answer = await ann.call(row.method, address, body);

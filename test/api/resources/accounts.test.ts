@@ -8,7 +8,7 @@ import { isAccountResource } from '../http/owned-resources.js';
 import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 
-/* Tests users and invitations of an account, and its audit log, over HTTP. */
+/* Tests who may use the resources of an account, its users and invitations, and its audit log, over HTTP. */
 
 const { server, ann, vaultId } = await startServerFixture();
 let adminClient: Client;

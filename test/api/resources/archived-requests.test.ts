@@ -6,7 +6,7 @@ import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Answer } from '../server.js';
 
-/* Everything that reads the records of a dataset says that the dataset is archived (contract 7.3). */
+/* Every request that reads or changes the records of a dataset says that the dataset is archived (contract 7.3). */
 
 const { server, ann, vaultId, newDataset, runImport } = await startServerFixture({
   scheduler: { startWorker },

@@ -24,7 +24,7 @@ let datasetId: number;
 let commits: readonly KnownCommit[];
 
 /**
- * The records of each import. `n` has only integers at first, so that its field is widened later; `note` appears in the fourth import,
+ * The records of each import. `n` has only integers at first, so that its field is widened later; `note` occurs from the fourth import on,
  * and in the sixth `text` is longer than a string may be.
  */
 const importedRecords = Array.from({ length: 30 }, (_, i) => [

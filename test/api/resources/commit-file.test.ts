@@ -6,9 +6,9 @@ import { idOf, listOf } from '../server.js';
 
 const { server, ann, newDataset } = await startServerFixture();
 
-/** By how much the clock of `aheadFixture` is ahead. */
+/** By how many milliseconds the clock of the store of `aheadFixture` is ahead. */
 let aheadMs = 0;
-/** A server whose clock can be set ahead, and whose merges depend on no time. */
+/** A server whose store has a clock that can be set ahead, and whose merges depend on no time. */
 const aheadFixture = await startServerFixture({
   scheduler: { quietMs: Infinity },
   store: { keepVersionsMs: 7 * 86_400_000, now: () => Date.now() + aheadMs },

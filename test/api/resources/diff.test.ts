@@ -6,7 +6,7 @@ import { grantPermission, listOf, type Answer } from '../server.js';
 const { server, ann, vaultId, newDataset, runImport } = await startServerFixture();
 
 let datasetId: number;
-/** The commits of the dataset: they added ten records, added 1,200, deleted the first four, and added ten again. */
+/** The ids of the commits of the dataset, which added ten records, added 1,200, deleted the first four, and added ten again. */
 let commitIds: readonly number[];
 
 beforeAll(async () => {

@@ -55,7 +55,7 @@ test('R7, W5: a missing segment fails the query that needs it, and nothing else'
 
 const pageMediaTypes = ['application/json', 'text/csv', 'application/x-ndjson', 'application/vnd.apache.arrow.stream']; // prettier-ignore
 
-/** Creates a dataset of three commits with 600 records of 4 kB each. */
+/** Creates a dataset by three commits of 600 records each; a record has 4 kB. */
 async function newLongDataset(name: string): Promise<number> {
   const vaultId = idOf(await ann.post('/v2/vaults', { name }));
   const id = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'long' }));

@@ -9,7 +9,7 @@ import type { MessageFromWorker, MessageToWorker } from '../../../scheduler/work
 import { pollUntil } from '../../until.js';
 import { idOf, sendRequest, startServer, waitForJob, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Tests migrations whose target changes while they run, and migrations of unusual datasets. */
+/* Tests migrations during which their target changes or a dataset is deleted, and migrations of unusual datasets. */
 
 let server: TestServer;
 let ann: Client;

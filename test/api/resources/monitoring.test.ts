@@ -15,7 +15,10 @@ interface MetricSample {
   readonly value: number;
 }
 
-/** Parses OpenMetrics text (the ABNF of OpenMetrics 1.0, without exemplars and timestamps); throws for anything else. */
+/**
+ * Parses OpenMetrics 1.0 text without exemplars and timestamps; throws for a malformed line, a missing or repeated type, or a missing
+ * `# EOF`.
+ */
 function parseMetrics(text: string): readonly MetricSample[] {
   const lines = text.split('\n');
   if (lines.pop() !== '' || lines.pop() !== '# EOF') throw new Error('does not end with # EOF');

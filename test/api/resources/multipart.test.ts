@@ -61,7 +61,7 @@ async function startUpload(size = 1050, more: object = {}): Promise<StartedUploa
   };
 }
 
-function uploadPartBytes(
+function bytesOfPart(
   { bytes }: StartedUpload,
   { start_byte: start, end_byte: end }: UploadPart,
 ): Buffer {
@@ -70,10 +70,10 @@ function uploadPartBytes(
 
 /** Sends a part of an upload; returns the entry for it in the request that completes the upload. */
 async function sendPart(upload: StartedUpload, part: UploadPart): Promise<object> {
-  const answer = await sendRequest('', 'PUT', part.upload_url, uploadPartBytes(upload, part));
+  const answer = await sendRequest('', 'PUT', part.upload_url, bytesOfPart(upload, part));
   expect([answer.status, answer.text]).toEqual([200, '']);
   const etag = answer.headers.get('etag')!;
-  expect(etag).toBe(`"${md5Of(uploadPartBytes(upload, part))}"`);
+  expect(etag).toBe(`"${md5Of(bytesOfPart(upload, part))}"`);
   return { part_number: part.part_number, etag: etag.replaceAll('"', '') };
 }
 
@@ -160,7 +160,7 @@ describe('an upload in parts (D8)', () => {
     // A client whose answer was lost may complete the upload again.
     expect((await completeUpload(upload, etags)).status).toBe(200);
     expect((await refreshUrls(upload)).status).toBe(404);
-    expect((await sendRequest('', 'PUT', upload.parts[0]!.upload_url, uploadPartBytes(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
+    expect((await sendRequest('', 'PUT', upload.parts[0]!.upload_url, bytesOfPart(upload, upload.parts[0]!))).status).toBe(404); // prettier-ignore
   });
 
   test('goes on where it was interrupted: new addresses tell which parts have arrived', async () => {
@@ -273,12 +273,12 @@ describe('an upload in parts (D8)', () => {
     expect((await putBytes(Buffer.alloc(399))).status).toBe(400);
     expect((await putBytes(Buffer.alloc(401))).status).toBe(400);
     const md5 = createHash('md5').update('other').digest('base64');
-    expect((await putBytes(uploadPartBytes(upload, part!), { 'content-md5': md5 })).status).toBe(
+    expect((await putBytes(bytesOfPart(upload, part!), { 'content-md5': md5 })).status).toBe(
       400,
     );
     expect(await listPartFolders()).not.toContain(String(upload.id));
     const otherUrl = part!.upload_url.replace('/parts/1', '/parts/2');
-    expect((await sendRequest('', 'PUT', otherUrl, uploadPartBytes(upload, part!))).status).toBe(
+    expect((await sendRequest('', 'PUT', otherUrl, bytesOfPart(upload, part!))).status).toBe(
       403,
     );
     const tooManyAnswer = await refreshUrls(upload, { part_numbers: [4] });
@@ -297,7 +297,7 @@ describe('an upload in parts (D8)', () => {
     const abortAnswer = await ann.delete(path);
     expect([abortAnswer.status, abortAnswer.json['id']]).toEqual([200, upload.id]);
     expect(await listPartFolders()).not.toContain(String(upload.id));
-    const repeatedAnswer = await sendRequest('', 'PUT', upload.parts[0]!.upload_url, uploadPartBytes(upload, upload.parts[0]!)); // prettier-ignore
+    const repeatedAnswer = await sendRequest('', 'PUT', upload.parts[0]!.upload_url, bytesOfPart(upload, upload.parts[0]!)); // prettier-ignore
     const answersAfter = [
       repeatedAnswer,
       await completeUpload(upload, etags),
@@ -379,11 +379,11 @@ describe('an upload in parts (D8)', () => {
     const { json } = await refreshUrls(upload, {}, writer);
     const [part] = json['presigned_urls'] as UploadPart[];
     const putPart = async (): Promise<number> =>
-      (await sendRequest('', 'PUT', part!.upload_url, uploadPartBytes(upload, part!))).status;
+      (await sendRequest('', 'PUT', part!.upload_url, bytesOfPart(upload, part!))).status;
     expect(await putPart()).toBe(200);
     await grantPermission(server, vaultId, writer, 'read');
     expect(await putPart()).toBe(403);
-    expect((await sendRequest('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), uploadPartBytes(upload, part!))).status).toBe(403); // prettier-ignore
+    expect((await sendRequest('', 'PUT', part!.upload_url.replace(`user=${writer.user.id}`, `user=${ann.user.id}`), bytesOfPart(upload, part!))).status).toBe(403); // prettier-ignore
   });
 
   test('belongs to those who may write the file (A2)', async () => {

@@ -5,7 +5,10 @@ import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 import { FormBrowser } from './browser.js';
 
-/* Tests OAuth2 section by section against RFC 6749, 7636 (PKCE), 7009 (revocation) and 9700 (security), as threat A10 requires. */
+/*
+ * Tests OAuth2 section by section against RFC 6749, 7636 (PKCE), 7009 (revocation), 8414 (metadata), 9207 (issuer) and 9700 (security), as
+ * threat A10 requires.
+ */
 
 const { server, ann } = await startServerFixture();
 const passphrase = 'correct horse battery';
@@ -92,7 +95,7 @@ const refreshTokens = (fields: FormFields): Promise<Answer> =>
 const fetchTokenStatus = async (token: unknown): Promise<number> =>
   (await clientFor(server.url, bob.user, String(token)).get('/v1/user')).status;
 
-/** Returns the status and the error in an answer of the token endpoint. */
+/** Returns the status and the error in a refusal of the token or the revocation endpoint. */
 function tokenErrorOf({ status: code, json }: Answer): unknown {
   expect(Object.keys(json)).toEqual(['error', 'error_description']);
   return [code, json['error']];
@@ -181,7 +184,7 @@ describe('the metadata of the server (RFC 8414)', () => {
     expect([code, headers.get('content-type')]).toEqual([200, 'application/json']);
     expect(json['issuer']).toBe(server.url);
     expect(json['response_types_supported']).toEqual(['code']);
-    // Claims without values are left out (RFC 8414, section 2).
+    // Claims without values are left out (RFC 8414, section 3.2).
     for (const claim of Object.values(json)) expect(claim).not.toEqual([]);
   });
 
@@ -344,9 +347,9 @@ describe('the pages', () => {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(text).not.toMatch(/<script|javascript:/);
     }
-    const [signIn, consent] = pages.map(({ headers }) => headers.get('content-security-policy'));
-    expect(signIn).toMatch(/form-action 'self';/);
-    expect(consent).toMatch(/form-action 'self' https:\/\/apps\.example\.org;/);
+    const [signInPolicy, consentPolicy] = pages.map(({ headers }) => headers.get('content-security-policy'));
+    expect(signInPolicy).toMatch(/form-action 'self';/);
+    expect(consentPolicy).toMatch(/form-action 'self' https:\/\/apps\.example\.org;/);
   });
 
   test('have a cookie that scripts and other sites do not get, and that authorizes no other request (A13)', async () => {
@@ -787,15 +790,15 @@ test('the token of an application makes no credentials, which would outlive it',
   const app = clientFor(server.url, bob.user, String(json['access_token']));
   expect((await app.post('/v2/vaults', { name: 'by the application' })).status).toBe(201);
   const [ownToken] = listOf(await bob.get('/v2/tokens?name=test'));
-  const callbackUri = { redirect_uris: 'https://apps.example.org/' };
+  const redirectParameters = { redirect_uris: 'https://apps.example.org/' };
   const ownApplicationId = idOf(
-    await bob.post('/v2/applications', { name: 'Mine', ...callbackUri }),
+    await bob.post('/v2/applications', { name: 'Mine', ...redirectParameters }),
   );
   const answers = [
     await app.post('/v2/tokens', {}),
     await app.patch(`/v2/tokens/${String(ownToken?.['id'])}`, { name: 'x' }),
     await app.delete(`/v2/tokens/${String(ownToken?.['id'])}`),
-    await app.post('/v2/applications', { name: 'x', ...callbackUri }),
+    await app.post('/v2/applications', { name: 'x', ...redirectParameters }),
     await app.patch(`/v2/applications/${ownApplicationId}`, { name: 'x' }),
     await app.get(`/v2/applications/${ownApplicationId}/secret`),
     await app.post(`/v2/applications/${ownApplicationId}/secret`),

@@ -59,7 +59,7 @@ async function copyObjects(body: object, client = ann): Promise<Record<string, u
   return (await waitForJob(client, `/v2/object_copy_tasks/${idOf(createdCopyTask)}`)).json;
 }
 
-/** Returns the paths below a vault's root, with the contents of the files. */
+/** Returns the paths of a vault's objects, each with the text of the file, `no content: <status>` without one, or null if it is no file. */
 async function readVaultTree(treeVaultId: number): Promise<Record<string, string | null>> {
   const contentByPath: Record<string, string | null> = {};
   for (const one of listOf(await ann.get(`/v2/objects?vault_id=${treeVaultId}`)))
@@ -77,7 +77,7 @@ describe('a copy', () => {
   test('of a folder has its files and folders, and shares their contents', async () => {
     const rootFolderId = await newFolder(vaultId, 'run 1');
     const innerFolderId = await newFolder(vaultId, 'inner', rootFolderId);
-    const copiedFileId = await newFileObject(vaultId, 'a.csv', 'gene\nTP53\n', rootFolderId);
+    const originalFileId = await newFileObject(vaultId, 'a.csv', 'gene\nTP53\n', rootFolderId);
     await newFileObject(vaultId, 'b.txt', 'text', innerFolderId);
     await newFileObject(vaultId, 'empty.txt', '', innerFolderId);
     await newFileObject(vaultId, 'never uploaded.txt', null, innerFolderId);
@@ -106,7 +106,7 @@ describe('a copy', () => {
       '/run 1/inner/never uploaded.txt': expect.stringMatching(/^no content/),
     });
     const [copy] = listOf(await ann.get(`/v2/objects?vault_id=${otherVaultId}&filename=a.csv`));
-    const original = (await ann.get(`/v2/objects/${copiedFileId}`)).json;
+    const original = (await ann.get(`/v2/objects/${originalFileId}`)).json;
     for (const key of [
       'description',
       'tags',
@@ -117,10 +117,10 @@ describe('a copy', () => {
       'availability',
     ])
       expect([key, copy![key]]).toEqual([key, original[key]]);
-    const files = readdirSync(server.data.objects).filter((entry) =>
-      entry.startsWith(`${copiedFileId}-`),
+    const contentNames = readdirSync(server.data.objects).filter((entry) =>
+      entry.startsWith(`${originalFileId}-`),
     );
-    const linkCounts = files.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
+    const linkCounts = contentNames.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
     expect(linkCounts).toEqual([2]);
     const taskJson = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
     expect(taskJson).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });

@@ -142,7 +142,7 @@ describe('creating objects', () => {
     expect(missingAnswer.status).toBe(404);
   });
 
-  // File names that are dangerous or ambiguous in file systems (threat D1) are allowed in the catalogue.
+  // File names that are dangerous or ambiguous elsewhere, above all in file systems (threat D1), are allowed in the catalogue.
   test.each([
     'CON',
     'trailing. ',
@@ -308,10 +308,10 @@ describe('lists of objects', () => {
     ['id=$x&id=$file', ['x', 'file']],
     ['id=nonsense', []],
   ])('%s finds %j', async (query, names) => {
-    const path = query
+    const urlQuery = query
       .replaceAll('$V', String(treeVaultId))
       .replaceAll(/\$(\w+)/g, (_, name: string) => String(idsByName[name]));
-    const answer = await ann.get(`/v2/objects?${path}`);
+    const answer = await ann.get(`/v2/objects?${urlQuery}`);
     expect(answer.status).toBe(200);
     const foundIds = listOf(answer).map((object) => object['id']);
     expect(foundIds.toSorted()).toEqual(names.map((name) => idsByName[name]).toSorted());

@@ -32,7 +32,7 @@ function isFileSource(source: object): source is [name: string, text: string] {
   return Array.isArray(source) && typeof source[0] === 'string';
 }
 
-/** Imports inline records, or a file given by name and text, or a manifest. */
+/** Imports inline records, a file given by name and text, or a manifest into a new dataset, the one of `datasetId` from then on. */
 async function importRecords(
   source: object,
   validation_params: object,
@@ -230,7 +230,7 @@ describe('a record without the key of a change is rejected, and the others are s
   const repeatLine = (line: (i: number) => string): string => Array.from({ length: 300 }, (_, i) => line(i)).join(''); // prettier-ignore
   const nameKey = { id_fields: ['name'] };
   const idKey = { id_fields: ['attributes.ID'] };
-  /** Files whose records are named by a key, and the lines of those without it. */
+  /** Files, options by which a key identifies their records, the key field that errors name, and the lines of the records without a key. */
   const files: readonly [name: string, text: string, more: object, field: string, lines: readonly number[]][] = [
     ['a.json', '{"_id":"a"}\n{"x":1}\n{"_id":"b"}\n{"_id":null}\n', {}, '_id', [2, 4]],
     ['none.json', '{"x":1}\n{"x":2}\n', {}, '_id', [1, 2]],

@@ -4,7 +4,7 @@ import { hashPassword, isCorrectPassword } from '../../../engine/catalog/passwor
 import { startServerFixture } from '../server-fixture.js';
 import { clientFor, sendRequest, startServer, type Answer, type Client, type TestServer } from '../server.js'; // prettier-ignore
 
-/* Tests passwords, and the login by which clients exchange a password for a token (contract 2.1; threat A9). */
+/* Tests passwords, and the login by which clients exchange a password for a token (contract 2.1; threats A7, A9, A11). */
 
 const passphrase = 'correct horse battery';
 const { server, ann } = await startServerFixture();
@@ -115,7 +115,7 @@ describe('a password', () => {
     expect(await isCorrectPassword(passphrase, firstHash)).toBe(true);
     expect(await isCorrectPassword(`${passphrase} `, firstHash)).toBe(false);
     expect(await isCorrectPassword('\ufb01ve is a ligature', await hashPassword('five is a ligature'))).toBe(true); // prettier-ignore
-    // A password hash with other parameters, as a later release may write it, is still accepted.
+    // A password hash with other parameters is accepted, too, so that a later release may choose others.
     const cheapHash = scryptSync(passphrase, 'salt', 32, { N: 16, r: 1, p: 1 }).toString('base64').slice(0, 43); // prettier-ignore
     const storedHash = `$scrypt$ln=4,r=1,p=1$${Buffer.from('salt').toString('base64').slice(0, 6)}$${cheapHash}`; // prettier-ignore
     expect(await isCorrectPassword(passphrase, storedHash)).toBe(true);
@@ -163,7 +163,7 @@ describe('guesses (A9)', () => {
     const waits = answers.flatMap(({ headers }) => headers.get('retry-after') ?? []);
     expect(waits).toHaveLength(5);
     for (const wait of waits) expect(wait).toMatch(/^[1-9]\d*$/);
-    // Guesses beyond the limit are refused without computing a hash: hundreds of them are refused in the time of a few.
+    // Guesses beyond the limit are refused without computing a hash: otherwise, hundreds of them would take too long.
     for (let i = 0; i < 5; i += 1) {
       const moreAnswers = await Promise.all(
         Array.from({ length: 100 }, (_, n) => guess(`${n}@acme.org`)),

@@ -37,7 +37,7 @@ test.each<readonly [request: string, send: () => Promise<Answer>]>([
 ])('the plan of %s is in the debug log', async (_, send) => {
   server.logs.length = 0;
   expect((await send()).status).toBe(200);
-  expect(plansIn(server.logs)).toEqual([planOf('select by memory')]);
+  expect(plansIn(server.logs)).toEqual([planMatcher('select by memory')]);
 }); // prettier-ignore
 
 test.each([
@@ -53,7 +53,7 @@ test.each([
     const { json } = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(json['status']).toBe('completed');
     await pollUntil(() => plansIn(lines).length > 0);
-    expect(plansIn(lines)).toEqual([planOf(step)]);
+    expect(plansIn(lines)).toEqual([planMatcher(step)]);
   } finally {
     process.stderr.write = write;
   }
@@ -67,8 +67,8 @@ function plansIn(lines: readonly string[]): readonly Readonly<Record<string, unk
     .filter(({ event }) => event === 'plan');
 }
 
-/** Returns what the log says of the plan of the query, whose steps begin with this text. */
-function planOf(step: string): unknown {
+/** Returns a matcher for the log entry of a plan whose steps begin with the given text. */
+function planMatcher(step: string): unknown {
   return expect.objectContaining({
     subject: `dataset ${datasetId}`,
     condition: expect.any(String),

@@ -5,7 +5,7 @@ import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
-/* Tests requests for a job that wait until the job ends: `Prefer: wait` (RFC 7240, section 4.3). */
+/* Tests requests for a job or its task that wait until the job ends: `Prefer: wait` (RFC 7240, section 4.3). */
 
 const heldMessages: MessageToWorker[] = [];
 let deliverMessage: (message: MessageToWorker) => void;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A vault with resources of many kinds, and a beacon on its dataset. */
+/** A vault with resources of many kinds, a beacon set with a beacon on its dataset, a table file, and the address of an upload. */
 interface RaceFixture extends VaultFixture {
   readonly setId: number;
   readonly beaconId: number;
@@ -48,7 +48,7 @@ async function makeRaceFixture(): Promise<RaceFixture> {
 
 type RaceAction = (fixture: RaceFixture) => Promise<Answer>;
 
-/** Requests that create, read or change something that a deletion may remove meanwhile, and requests for lists. */
+/** Requests that create, read or change something that a deletion may remove meanwhile, requests for lists, and a search. */
 const requestActions: Readonly<Record<string, RaceAction>> = {
   'import of records': ({ datasetId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, records: [{ gene: 'x' }] }),
   'import of a file': ({ datasetId, fileId }) => ann.post('/v2/dataset_imports', { dataset_id: datasetId, object_id: fileId }),

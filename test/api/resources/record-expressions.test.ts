@@ -2,7 +2,10 @@ import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf } from '../server.js';
 
-/* Tests imports whose expressions produce new records from each record (specification of expressions, section 5.5; contract 10, 19). */
+/*
+ * Tests imports whose expressions turn each record into any number of records (specification of expressions, section 5.5; contract 10,
+ * 19).
+ */
 
 const { ann, vaultId, newFile, runImport } = await startServerFixture();
 
@@ -24,7 +27,7 @@ async function importRecords(source: readonly object[] | number, more: object, t
   return { id: Number(json['id']), datasetId, metadata: json['metadata'] as CompletedImport['metadata'] };
 } // prettier-ignore
 
-/** Returns the records of a dataset without nulls. */
+/** Returns the records of a dataset without nulls, `_id` and `_commit`. */
 async function fetchStoredRecords(datasetId: number): Promise<readonly Record<string, unknown>[]> {
   const body = { exclude_fields: ['_id', '_commit'], limit: 10_000 };
   const { json } = await ann.post(`/v2/datasets/${datasetId}/data`, body);

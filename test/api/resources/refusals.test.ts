@@ -126,12 +126,12 @@ test.each([
 
 test('annotation takes so many records and fields at most', async () => {
   const listOfLength = (length: number) => Array.from({ length }, () => ({ name: 'a' }));
-  for (const [body, fields] of [
+  for (const [body, expectedBody] of [
     [{ records: listOfLength(501) }, { records: ['A request takes at most 500 records, not 501: annotate them in several requests.'] }],
     [{ records: [], fields: listOfLength(1001) }, { fields: ['A request takes at most 1000 fields, not 1001.'] }],
   ] as const) {
     const { status, json } = await ann.post('/v1/annotate', body);
-    expect([status, json]).toEqual([400, fields]);
+    expect([status, json]).toEqual([400, expectedBody]);
   }
 }); // prettier-ignore
 

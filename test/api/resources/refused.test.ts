@@ -49,7 +49,7 @@ test('a dataset that lacks a log entry takes no imports, queries and changes of 
       400,
       { dataset_id: [expect.stringMatching(reason)] },
     ]);
-    // The log may have a commit that the catalogue lacks, whose values the type of a field would have to fit.
+    // No field may be changed, because the log may have a commit that the catalogue lacks, and a new type would have to fit its values.
     const [field] = listOf(await ann.get(`/v2/datasets/${id}/fields`));
     const path = `/v2/dataset_fields/${String(field?.['id'])}`;
     for (const answer of [
@@ -76,7 +76,7 @@ test('a dataset that lacks a log entry takes no imports, queries and changes of 
   }
 });
 
-/** A server that a test closes while the catalogue cannot be written. */
+/** A server whose scheduler a test closes while commits cannot be published in the catalogue, and which it then restarts. */
 const failingFixture = await startServerFixture({ scheduler: { retryMs: 5, report: () => {} } });
 
 test('no request changes the fields of a dataset whose log has a commit that the catalogue lacks', async () => {

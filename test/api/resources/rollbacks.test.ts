@@ -309,7 +309,7 @@ describe('C6: a commit whose entry was deleted', () => {
     expect(await diffCounts(datasetId, `to=${String(secondCommit['created_at'])}`)).toEqual({ added: 1, changed: 0, removed: 0 }); // prettier-ignore
     const { json: verification } = await ann.post(`/v2/datasets/${datasetId}/verify`);
     expect(verification).toMatchObject({ is_whole: true, differences: [] });
-    // The entries are in no list, and the changelog does not have them.
+    // The deleted entries are neither in the list of commits nor in the changelog.
     for (const path of ['commits', 'changelog']) {
       const { json: list } = await ann.get(`/v2/datasets/${datasetId}/${path}`);
       expect((list['data'] as Json[]).map((row) => row['commit_id'] ?? row['id'])).toEqual([

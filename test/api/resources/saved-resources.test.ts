@@ -146,8 +146,8 @@ describe('beacons', () => {
       { title: 'scoped', status: 'not_found', total: 0 },
       { title: 'wrong', status: 'failed', total: null, error: expect.stringContaining('Unknown field: bogus') }, // prettier-ignore
     ]);
-    const severalAnswers = await queryBeaconSet({ query: ['brca1', 'TTN'], entity_type: 'gene' });
-    expect(severalAnswers.json).toMatchObject({ found_count: 2, query: ['brca1', 'TTN'] });
+    const severalValuesAnswer = await queryBeaconSet({ query: ['brca1', 'TTN'], entity_type: 'gene' });
+    expect(severalValuesAnswer.json).toMatchObject({ found_count: 2, query: ['brca1', 'TTN'] });
     const sampleAnswer = await queryBeaconSet({ query: 'S1', entity_type: 'sample' });
     expect(sampleAnswer.json).toMatchObject({ found_count: 0, failed_count: 4 });
   });
@@ -248,12 +248,12 @@ describe('who may do what (A2)', () => {
       expect([path, await statusFor(eve), await statusFor(nobody)]).toEqual([path, 404, 401]);
       expect([path, await statusFor(ann)]).toEqual([path, 200]);
     }
-    const lists = (Object.entries(operations) as [string, OperationRow][]).flatMap(
+    const listPaths = (Object.entries(operations) as [string, OperationRow][]).flatMap(
       ([id, { paths, method }]) =>
         concernsUserResource(id) && method === 'GET' && !paths[0].includes(':') ? [paths[0]] : [],
     );
-    expect(lists).toContain('/v2/beacons');
-    for (const path of lists) {
+    expect(listPaths).toContain('/v2/beacons');
+    for (const path of listPaths) {
       expect([path, listOf(await bob.get(path)).length > 0]).toEqual([path, isShared]);
       expect([path, listOf(await eve.get(path))]).toEqual([path, []]);
     }

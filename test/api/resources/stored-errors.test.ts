@@ -64,7 +64,7 @@ test.each([[{}], [{ fields: ['i'] }]])(
     const body = { source_id: id, target_id: id, commit_mode: 'upsert', source_params };
     await runJob('dataset_migrations', { ...body, target_fields: [fieldFailingFor('symbol', 2)] });
     expect(await fetchRecords(id)).toEqual(expectedAfterCorrection); // prettier-ignore
-    // A migration in which no expression fails removes the errors.
+    // A migration in which no expression fails removes the errors of the fields that it computes.
     await runJob('dataset_migrations', {
       ...body,
       target_fields: [fieldFailingFor('symbol'), fieldFailingFor('q')],

@@ -59,11 +59,11 @@ test('give way to those of target_fields', async () => {
 test('may be set, changed and removed', async () => {
   const datasetId = await newDataset([]);
   const body = { dataset_id: datasetId, name: 'n', expression: 'len(record.gene)', data_type: 'integer' }; // prettier-ignore
-  const field = await ann.post('/v2/dataset_fields', body);
-  expect([field.status, field.json['expression']]).toEqual([201, 'len(record.gene)']);
-  await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: 'len(record.gene) * 2' });
+  const createdField = await ann.post('/v2/dataset_fields', body);
+  expect([createdField.status, createdField.json['expression']]).toEqual([201, 'len(record.gene)']);
+  await ann.patch(`/v2/dataset_fields/${idOf(createdField)}`, { expression: 'len(record.gene) * 2' });
   await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53' }] });
-  await ann.patch(`/v2/dataset_fields/${idOf(field)}`, { expression: '' });
+  await ann.patch(`/v2/dataset_fields/${idOf(createdField)}`, { expression: '' });
   await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53', n: 7 }] });
   expect(await fetchStoredRecords(datasetId)).toEqual([{ gene: 'tp53', n: 8 }, { gene: 'tp53', n: 7 }]); // prettier-ignore
 });

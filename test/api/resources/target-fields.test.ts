@@ -252,7 +252,7 @@ const vcfText = [
 ].join('\n');
 
 /** The ways to declare fields, each with a function that creates a dataset and returns the `target_fields` of its import. */
-const fieldDeclarationRoutes: readonly [
+const fieldDeclarationMethods: readonly [
   string,
   (fields: readonly object[]) => Promise<readonly object[]>,
 ][] = [
@@ -286,7 +286,7 @@ const fieldDeclarationRoutes: readonly [
   ],
 ];
 
-describe.each(fieldDeclarationRoutes)('fields declared %s', (_, declare) => {
+describe.each(fieldDeclarationMethods)('fields declared %s', (_, declare) => {
   test('have their types in nested records', async () => {
     const targetFields = await declare([
       { name: 'info.AF', data_type: 'double' },

@@ -3,7 +3,7 @@ import { pollUntil } from '../../until.js';
 import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Client } from '../server.js';
 
-/* Tests the tokens and API keys of a user over HTTP (contract 2.1; threats A7, A9, A11). */
+/* Tests the tokens and API keys of a user over HTTP (contract 2.1; threats A2, A7, A9, A11). */
 
 const { server, ann } = await startServerFixture();
 let bob: Client;

@@ -34,11 +34,11 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
   return id;
 }
 
-/** Returns the permissions of a user in a vault, found by trying to read, write and administer the vault. */
+/** Returns a user's permissions on a vault, found by trying to read the vault, to create a folder in it, and to list its permissions. */
 async function fetchEffectivePermissions(client: Client, id: number): Promise<string> {
   const readAnswer = await client.get(`/v2/vaults/${id}`);
-  const file = { vault_id: id, object_type: 'folder', filename: newName() };
-  const writeAnswer = await client.post('/v2/objects', file);
+  const folder = { vault_id: id, object_type: 'folder', filename: newName() };
+  const writeAnswer = await client.post('/v2/objects', folder);
   const adminAnswer = await client.get(`/v2/vaults/${id}/permissions`);
   const effectivePermissions = [
     readAnswer.status === 200 && 'read',
@@ -360,8 +360,8 @@ describe('public vaults', () => {
 });
 
 /**
- * In the first test, Ben creates resources that give access to a dataset while he may read it, and uses them again after the permission
- * was revoked. The other tests revoke the permission to write of a user who has upload addresses.
+ * In the first test, Ben reads a dataset directly and by resources that he has created while he may read it, and tries the same again
+ * after the permission was revoked. The other tests revoke the permission to write of a user who has upload addresses.
  */
 describe('a revoked permission counts at once, by every way to the data (A4)', () => {
   test.each([
@@ -395,7 +395,7 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
       const { status, text } = await answer;
       return status < 300 && /"found_count":1|"gene":"TTN"|\["TTN"\]/.test(text);
     };
-    const accessRoutes: Readonly<Record<string, () => Promise<boolean>>> = {
+    const accessAttempts: Readonly<Record<string, () => Promise<boolean>>> = {
       'a query': () => showsRecords(ben.post(`/v2/datasets/${datasetId}/data`, {})),
       'a batch of queries': () =>
         showsRecords(ben.post('/v2/batch_query', { queries: [{ dataset_id: datasetId }] })),
@@ -426,11 +426,11 @@ describe('a revoked permission counts at once, by every way to the data (A4)', (
     };
     const tryAll = async (): Promise<Readonly<Record<string, boolean>>> => {
       const results: Record<string, boolean> = {};
-      for (const [way, attempt] of Object.entries(accessRoutes)) results[way] = await attempt();
+      for (const [way, attempt] of Object.entries(accessAttempts)) results[way] = await attempt();
       return results;
     };
     const expectedResults = (value: boolean): object =>
-      Object.fromEntries(Object.keys(accessRoutes).map((way) => [way, value]));
+      Object.fromEntries(Object.keys(accessAttempts).map((way) => [way, value]));
     expect(await tryAll()).toEqual(expectedResults(true));
     await ann.delete(`${permissionsPath}/${idOf(grantAnswer)}`);
     expect(await tryAll()).toEqual(expectedResults(false));

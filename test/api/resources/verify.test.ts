@@ -48,7 +48,7 @@ const rollBack = async (commitId: number): Promise<void> => {
   expect([rollbackAnswer.status, rollbackAnswer.text]).toEqual([201, rollbackAnswer.text]);
 };
 
-/** Creates a dataset of three segments, the second of which has deleted rows. */
+/** Creates a dataset of three segments, the second of which has one deleted row. */
 async function newDamageableDataset(): Promise<{ id: number; paths: readonly string[] }> {
   const id = await newDataset();
   for (let i = 0; i < 3; i++) await addRecords(id, 100 * i, 40);
@@ -86,12 +86,12 @@ describe('POST /v2/datasets/:id/verify', () => {
 
   test('a dataset is whole after imports, deletes, merges and rollbacks', async () => {
     const id = await newDataset();
-    const expectWhole = async (records: number): Promise<void> => {
+    const expectWhole = async (recordCount: number): Promise<void> => {
       const { rows, bytes, version, segments } = await server.store.snapshot(id);
-      expect(rows).toBe(records);
+      expect(rows).toBe(recordCount);
       const { task_id: _, ...verification } = await verifyDataset(id);
       const { old_versions } = (await ann.get(`/v2/datasets/${id}/disk_use`)).json;
-      expect(verification).toEqual({ is_whole: true, version, files: segments.length, records, bytes, old_versions, differences: [] }); // prettier-ignore
+      expect(verification).toEqual({ is_whole: true, version, files: segments.length, records: recordCount, bytes, old_versions, differences: [] }); // prettier-ignore
     };
     const firstCommitId = await addRecords(id, 0, 50);
     await expectWhole(50);
@@ -107,7 +107,7 @@ describe('POST /v2/datasets/:id/verify', () => {
     const lastCommitId = await addRecords(id, 9_000, 3);
     await rollBack(lastCommitId);
     await expectWhole(49 + 24 * 5);
-    // A commit without an entry in the list of commits is verified too; an older commit is compared with its own version.
+    // A version whose commit was deleted from the list is verified, too: the newest commit that remains is compared with its own version.
     const { json } = await ann.get(`/v2/datasets/${id}/commits`);
     const [newestCommit] = json['data'] as { id: number }[];
     expect((await ann.delete(`/v2/dataset_commits/${newestCommit!.id}`)).status).toBe(200);

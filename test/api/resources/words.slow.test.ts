@@ -7,8 +7,8 @@ import { startServerFixture } from '../server-fixture.js';
 import { idOf } from '../server.js';
 
 /*
- * Compares searches for words without a field with `countLinesWith` over the lines of the bundled ClinVar file (examples/SOURCES.md). A word has no
- * letter or digit immediately before or after it.
+ * Compares searches for words in any field with regular expressions over the lines of the bundled ClinVar file (examples/SOURCES.md). A
+ * word has no letter or digit immediately before or after it.
  */
 
 const vcfPath = 'examples/clinvar_grch38_2026_69k.vcf.gz';
@@ -24,13 +24,13 @@ beforeAll(async () => {
     filename: 'clinvar.vcf.gz',
     size: bytes.length,
   };
-  const object = await ann.post('/v2/objects', file);
-  await fetch(object.json['upload_url'] as string, { method: 'PUT', body: bytes });
+  const createdObject = await ann.post('/v2/objects', file);
+  await fetch(createdObject.json['upload_url'] as string, { method: 'PUT', body: bytes });
   datasetId = idOf(await ann.post('/v2/datasets', { vault_id: vaultId, name: 'clinvar' }));
-  await runImport({ dataset_id: datasetId, object_id: idOf(object) });
+  await runImport({ dataset_id: datasetId, object_id: idOf(createdObject) });
 });
 
-/** Returns the number of records of ClinVar with a word that matches a regular expression, in any letter case. */
+/** Returns the number of lines of ClinVar with a word or several successive words that match a regular expression, in any letter case. */
 function countLinesWith(pattern: string): number {
   const expression = new RegExp(`(?<![a-z0-9])(?:${pattern})(?![a-z0-9])`, 'i');
   return vcfLines.filter((line) => expression.test(line)).length;

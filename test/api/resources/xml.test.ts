@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, sendRequest, waitForJob } from '../server.js';
 
-// With four threads, a file of this size is split into several chunks.
+// With four threads, a file of the size of `xmlText` is split into several chunks.
 const { ann, server, vaultId } = await startServerFixture({
   scheduler: { config: { threads: 4, workerMemoryMb: 512 } },
 });

@@ -18,7 +18,7 @@ const usersByPerson = new Map<string, CreatedUser>();
 const resourceIds = new Map<string, ReadonlyMap<AccessKind, number>>();
 let otherOwnersExportId: number;
 
-const personRoles = [
+const people = [
   'primary owner',
   'admin',
   'owner',
@@ -29,7 +29,7 @@ const personRoles = [
   'other account',
   'other admin',
 ] as const;
-type Person = (typeof personRoles)[number];
+type Person = (typeof people)[number];
 const vaultKinds = ['general', 'public', 'personal'] as const;
 type VaultKind = (typeof vaultKinds)[number];
 
@@ -76,7 +76,7 @@ const permissionLevels: readonly Permission[] = ['read', 'write', 'admin'];
 
 beforeAll(async () => {
   catalogFixture = await CatalogFixture.openInMemory();
-  for (const person of personRoles) {
+  for (const person of people) {
     const email = `${person.replaceAll(' ', '-')}@example.org`;
     const domain = person.startsWith('other') ? 'elsewhere' : 'acme';
     const role = person === 'admin' || person === 'other admin' ? 'admin' : 'member';
@@ -161,7 +161,7 @@ async function tryAccess(
   }
 }
 
-for (const person of personRoles) {
+for (const person of people) {
   for (const vaultKind of vaultKinds) {
     test(`A2: ${person} on a ${vaultKind} vault`, async () => {
       const permission = expectedPermissions[vaultKind][person];
@@ -193,21 +193,21 @@ for (const person of personRoles) {
 
 test('A3: every list shows exactly what single checks allow', async () => {
   const { catalog } = catalogFixture;
-  for (const person of personRoles) {
+  for (const person of people) {
     const principal = await catalogFixture.readPrincipal(usersByPerson.get(person)!.user.id);
     const viewer = viewerOf(principal);
-    const readable = new Set<number>();
+    const readableVaultIds = new Set<number>();
     const all = await catalog.vaults.list({ viewer: null }, allRowsPage);
-    expect(all.total).toBe(personRoles.length + 2);
+    expect(all.total).toBe(people.length + 2);
     for (const vault of all.rows) {
-      if ((await readPermissionOn(catalog, principal, vault.id)) !== null) readable.add(vault.id);
+      if ((await readPermissionOn(catalog, principal, vault.id)) !== null) readableVaultIds.add(vault.id);
     }
     const vaults = await catalog.vaults.list({ viewer }, allRowsPage);
-    expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readable);
-    expect(vaults.total).toBe(readable.size);
+    expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readableVaultIds);
+    expect(vaults.total).toBe(readableVaultIds.size);
 
     const shownKinds = vaultKinds.filter((kind) =>
-      readable.has(resourceIds.get(kind)!.get('vault')!),
+      readableVaultIds.has(resourceIds.get(kind)!.get('vault')!),
     );
     const shownIdsOf = (kind: AccessKind): number[] =>
       shownKinds.map((vault) => resourceIds.get(vault)!.get(kind)!).sort();

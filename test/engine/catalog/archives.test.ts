@@ -23,7 +23,7 @@ async function queueArchiveTask(table: ArchiveTable, storageClass: string): Prom
 }
 
 /** Returns the availability of the dataset, which must be the same in the object and the dataset, and its storage class. */
-async function archiveStateOf(): Promise<string> {
+async function readArchiveState(): Promise<string> {
   const dataset = (await catalogFixture.catalog.datasets.get(datasetId))!;
   const object = (await catalogFixture.catalog.objects.get(datasetId))!;
   expect(object.availability).toBe(dataset.availability);
@@ -98,7 +98,7 @@ test('a snapshot waits for a later task of the server that changes the dataset',
 
 test('the dataset follows the status of a snapshot', async () => {
   const { tasks, snapshots } = catalogFixture.catalog;
-  const stateBefore = await archiveStateOf();
+  const stateBefore = await readArchiveState();
   expect(stateBefore).toBe('available Standard');
   const ends: readonly (readonly [(id: number) => Promise<unknown>, string])[] = [
     [(id) => tasks.fail(id, 'reason'), stateBefore],
@@ -107,14 +107,14 @@ test('the dataset follows the status of a snapshot', async () => {
   ];
   for (const [end, state] of ends) {
     const task = await queueArchiveTask(snapshots, 'Archive');
-    expect(await archiveStateOf()).toBe('available Archive');
+    expect(await readArchiveState()).toBe('available Archive');
     await tasks.claim();
-    expect(await archiveStateOf()).toBe('unavailable Archive');
+    expect(await readArchiveState()).toBe('unavailable Archive');
     await tasks.requeue(task.id);
-    expect(await archiveStateOf()).toBe('available Archive');
+    expect(await readArchiveState()).toBe('available Archive');
     await tasks.claim();
     await end(task.id);
-    expect(await archiveStateOf()).toBe(state);
+    expect(await readArchiveState()).toBe(state);
   }
 });
 
@@ -131,14 +131,14 @@ test('the dataset follows the status of a restore', async () => {
   ];
   for (const [end, state] of ends) {
     const task = await queueArchiveTask(restores, 'Temporary');
-    expect(await archiveStateOf()).toBe('restoring Temporary');
+    expect(await readArchiveState()).toBe('restoring Temporary');
     expect(await restores.get(task.resourceId)).toMatchObject({ logVersion: 3, bytes: 44, checksum: 'c', previousClass: 'Archive' }); // prettier-ignore
     await tasks.claim();
     await tasks.requeue(task.id);
-    expect(await archiveStateOf()).toBe('restoring Temporary');
+    expect(await readArchiveState()).toBe('restoring Temporary');
     await tasks.claim();
     await end(task.id);
-    expect(await archiveStateOf()).toBe(state);
+    expect(await readArchiveState()).toBe(state);
   }
 });
 
@@ -148,10 +148,10 @@ test('a damaged dataset stays unavailable when its waiting snapshot is canceled,
   await datasets.update(datasetId, { availability: 'unavailable' });
   expect(await tasks.claim()).toBeUndefined();
   await tasks.cancel(canceledSnapshot.id);
-  expect(await archiveStateOf()).toBe('unavailable Standard');
+  expect(await readArchiveState()).toBe('unavailable Standard');
   await datasets.update(datasetId, { availability: 'available' });
   await queueArchiveTask(snapshots, 'Archive');
   await tasks.claim();
   await tasks.requeueRunning();
-  expect(await archiveStateOf()).toBe('unavailable Archive');
+  expect(await readArchiveState()).toBe('unavailable Archive');
 });

@@ -14,7 +14,7 @@ export const tokenHashKey = new TextEncoder().encode('a key for tests only');
 /** A page large enough for all rows. */
 export const allRowsPage = { limit: 10_000, offset: 0 };
 
-/** A catalogue, with methods that create users, datasets and imports in it. */
+/** A catalogue, with methods that create users, datasets and imports in it, and read principals and viewers. */
 export class CatalogFixture {
   readonly catalog: Catalog;
   constructor(catalog: Catalog) {

@@ -68,7 +68,7 @@ test('passes over commits that are not completed, and those that completed later
   await db.run(sql`UPDATE commits SET status = 'running' WHERE id = ${createdCommitIds[29]!}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[28]);
   const lateTimestamps = JSON.stringify([['running', 'completed', commitTimes[29]! + 5]]);
-  // Many commits in succession completed after the time.
+  // Many commits in succession completed after `commitTimes[29]`.
   for (const id of createdCommitIds.slice(4, 29))
     await db.run(sql`UPDATE commits SET timestamps = ${lateTimestamps} WHERE id = ${id}`);
   expect(await findNewestCommitAt(commitTimes[29]!)).toBe(createdCommitIds[3]);

@@ -5,7 +5,7 @@ import {
   requireFullPath,
 } from '../../../engine/catalog/full-path.js';
 
-/** Each line is `text ==> domain | vault | path`, where `-` stands for the caller's own domain or vault. */
+/** Each line is `text ==> domain | vault | path`, where `-` stands for the caller's own domain or personal vault. */
 const fullPathCases = `
 ~                              ==> - | - | /
 ~/                             ==> - | - | /

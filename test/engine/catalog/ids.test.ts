@@ -10,7 +10,7 @@ test('ids increase with gaps, have 15 digits and never end in 0', async () => {
   ids.push(await catalog.nextId());
   const gaps = ids.slice(1).map((id, i) => id - ids[i]!);
   expect(Math.min(...gaps)).toBeGreaterThan(0);
-  expect(new Set(gaps).size).toBeGreaterThan(1_000); // A14: the next id cannot be guessed
+  expect(new Set(gaps).size).toBeGreaterThan(1_000); // the next id cannot be guessed
   expect(ids.every((id) => String(id).length === 15 && id % 10 !== 0)).toBe(true);
   await catalog.close();
 });

@@ -225,7 +225,7 @@ test('finds text, regular expressions and globs in paths', async () => {
   await expectSameAsPredicate({ glob: 'o*:/*' }, (row) =>
     /^elsewhere:open:\/[^/]*$/.test(fullPathOf(row)),
   );
-  await expectSameAsPredicate({ glob: 'open:/*' }, () => false, true); // without wildcards, a vault of another account needs its domain
+  await expectSameAsPredicate({ glob: 'open:/*' }, () => false, true); // an exact vault name of another account needs its domain
   await expectSameAsPredicate({ glob: 'else*:o???:/**' }, (row) =>
     fullPathOf(row).startsWith('elsewhere:open'),
   );

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => catalogFixture.catalog.close());
 
-/** An object in `ObjectTreeModel`, which knows its parent and its name. */
+/** An object in `ObjectTreeModel`: its parent and its name, and whether it is a file. */
 interface ModelNode {
   readonly parentId: number | null;
   readonly filename: string;

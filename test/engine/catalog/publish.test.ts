@@ -295,11 +295,11 @@ test('a commit has the fields of its segments, and those that it adds without a 
 
 test('the fields of a commit are found before its transaction, and no segment is read in vain', async () => {
   const { catalog } = catalogFixture;
-  let nameReads = 0;
+  let nameReadCount = 0;
   const countedColumns: Columns = columns.map((column) => ({
     ...column,
     get name() {
-      nameReads++;
+      nameReadCount++;
       return column.name;
     },
   }));
@@ -313,10 +313,10 @@ test('the fields of a commit are found before its transaction, and no segment is
   const earlierWork = Promise.withResolvers<void>();
   const earlierTransaction = catalog.transaction(() => earlierWork.promise);
   const publishing = catalog.publish(publication);
-  const nameReadsBeforeTransaction = nameReads;
+  const nameReadCountBeforeTransaction = nameReadCount;
   earlierWork.resolve();
   await Promise.all([earlierTransaction, publishing]);
-  expect([nameReadsBeforeTransaction, nameReads]).toEqual([columns.length, columns.length]);
+  expect([nameReadCountBeforeTransaction, nameReadCount]).toEqual([columns.length, columns.length]);
   const { fields } = (await catalog.commits.get(publication.commitId))!;
   const names = ['variant', 'info', 'info.AF', 'info.a.b', 'alleles'];
   expect(fields).toEqual(names.map((name) => ({ name, is_new: true })));

@@ -17,8 +17,8 @@ import { taskTable } from '../../../engine/catalog/tasks.js';
 import { CatalogFixture } from './catalog-fixture.js';
 
 /*
- * What clients poll and what each change asks the catalogue must not read all tasks and commits that there ever were. The plans of the
- * statements show it without a large catalogue.
+ * The statements that run when clients poll, and at each change, must not read all tasks, jobs and commits that there ever were. The query
+ * plans of SQLite show whether they do, without a large catalogue.
  */
 let folder: string;
 let db: SqliteDatabase;
@@ -72,9 +72,9 @@ const statuses = activeStatuses;
 /** The indexes of active tasks by the objects that they change and read. */
 const activeOnObject = ['tasks_active_target_object', 'tasks_active_source_object'];
 /** The unique indexes of ids. */
-const primaryKeys = ['tasks', 'commits', 'imports'].map((table) => `sqlite_autoindex_${table}_1`);
+const primaryKeyIndexes = ['tasks', 'commits', 'imports'].map((table) => `sqlite_autoindex_${table}_1`);
 /** The indexes by which SQLite finds the rows that refer to a task that is deleted. */
-const foreignKeys = ['tasks_parent', ...['commits', 'imports', 'exports', 'dataset_migrations'].map((table) => `${table}_task`)]; // prettier-ignore
+const foreignKeyIndexes = ['tasks_parent', ...['commits', 'imports', 'exports', 'dataset_migrations'].map((table) => `${table}_task`)]; // prettier-ignore
 /** The text of a plan's step that sorts rows. A case that lists it among its indexes may sort the few rows that it finds. */
 const sorting = 'FOR ORDER BY';
 const backgroundTask = { kind: 'merge', description: '', priority: 80, params: {}, isStarted: false, sourceObjectId: null }; // prettier-ignore
@@ -115,7 +115,7 @@ test.each<readonly [string, (db: Database) => Promise<unknown>, ...string[]]>([
   expect(steps.length).toBeGreaterThan(0);
   if (!indexes.includes(sorting))
     expect(steps.filter((step) => step.includes(sorting))).toEqual([]);
-  const allowedIndexes = [...indexes, ...primaryKeys, ...foreignKeys];
+  const allowedIndexes = [...indexes, ...primaryKeyIndexes, ...foreignKeyIndexes];
   const readingSteps = steps.filter((step) => /^(SCAN|SEARCH) (tasks|other|running|imports|exports|dataset_migrations|commits|deleted_commits|commit_versions)\b/.test(step));
   expect(readingSteps.filter((step) => !allowedIndexes.includes(/^SEARCH .* INDEX (\w+)/.exec(step)?.[1] ?? ''))).toEqual([]);
 }); // prettier-ignore

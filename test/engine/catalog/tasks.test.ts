@@ -317,20 +317,20 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
     const task = await catalogFixture.queueImport(ann, datasetId);
     await catalog.tasks.claim({ runningPerAccount: 100 });
     const publication = await publicationOf(catalog, task, { logVersion: i });
-    const publishing = async (): Promise<string> => {
+    const publishUnlessTooLate = async (): Promise<string> => {
       if (!(await catalog.tasks.startPublishing(task.id, 1))) return 'too late';
       await new Promise(setImmediate);
       await catalog.publish(publication);
       return 'completed';
     };
-    const canceling = async (): Promise<string> => {
+    const cancelLater = async (): Promise<string> => {
       for (let wait = random(4); wait > 0; wait--) await new Promise(setImmediate);
       return catalog.tasks.cancel(task.id).then(
         () => 'canceled',
         () => 'refused',
       );
     };
-    const actions = random(2) === 0 ? [publishing(), canceling()] : [canceling(), publishing()];
+    const actions = random(2) === 0 ? [publishUnlessTooLate(), cancelLater()] : [cancelLater(), publishUnlessTooLate()];
     const outcome = new Set(await Promise.all(actions));
     const finalStatus = outcome.has('completed') ? 'completed' : 'canceled';
     expect(outcome).toEqual(

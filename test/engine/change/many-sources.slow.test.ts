@@ -15,7 +15,7 @@ test('the rows of more than 65,536 segments are sorted together, each with its o
   const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
   const file = join(folder, 'source.parquet');
   const writtenSegment = await writeSegment({ columns, data: batchOf(columns, [[7n, 8n]], 2, 1n), rows: 2 }, file); // prettier-ignore
-  // The span has rows of two segments only, so that no other file is read: the last segment comes before the third one.
+  // The span has rows of two segments only, so that no other segment is read: the rows of the last come before those of the third.
   const sourceCount = 65_540;
   const sources = Array.from({ length: sourceCount }, (_, source) => ({
     file,

@@ -75,10 +75,10 @@ test(`random rows are replaced as a loop over the records does it (STRANDLAKE_SE
         file === 0 ? rowsLeft.length : belowMost(rowsLeft.length + 1),
       );
       const rows = shuffled(next, numbers(fileRows.length + 1 + belowMost(5)));
-      const usedRows = isById ? fileRows.length : 1 + belowMost(fileRows.length);
+      const usedRowCount = isById ? fileRows.length : 1 + belowMost(fileRows.length);
       const ids = rows.map((row): string | null => (next() < 0.5 ? null : `own ${file} ${row}`));
       for (const [i, matchIndex] of fileRows.entries()) {
-        const row = rows[i % usedRows]!;
+        const row = rows[i % usedRowCount]!;
         places[matchIndex] = { file: writtenGivenSegments.length, row };
         ids[row] = chosenRows[matchIndex]!.id;
       }

@@ -56,7 +56,7 @@ const columnKinds: Readonly<Record<string, readonly [StoredType, StoredType, (ro
   flag: ['boolean', 'boolean', (row) => row > 15_000],
 }; // prettier-ignore
 
-/** Returns the key of a row as the documentation compares keys; undefined if a value is missing. */
+/** Returns a text that is equal for rows whose keys are equal by the documentation; undefined if a value is missing. */
 function keyOf(types: readonly StoredType[], values: readonly Value[]): string | undefined {
   if (values.includes(null)) return undefined;
   return values.map((value, i) => (types[i] === 'double' ? String(Number(value) + 0) : String(value))).join('\n'); // prettier-ignore

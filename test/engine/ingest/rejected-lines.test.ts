@@ -19,7 +19,7 @@ const lenientParams = {
 };
 const textLimits = { maxBytes: 1 << 20, maxTextBytes: 100 };
 
-/** Returns the rejected rows that were kept, read by another parser. */
+/** Returns the rejected records that were kept, read by another parser. */
 function parseRejectedRows(rejectedLines: RejectedLines): readonly Record<string, unknown>[] {
   const text = Buffer.concat(rejectedLines.result().blocks).toString();
   return text

@@ -250,11 +250,11 @@ describe('the pages of a row group', () => {
     for (let round = 0; round < 25; round++) {
       const columns = randomColumns(next, 6, 3);
       const rows = [1, 20, 900, 9_000][Math.floor(next() * 4)]!;
-      const valuesByRow = columns.map((column) => {
+      const valuesByColumn = columns.map((column) => {
         const style = randomDistribution(next);
         return Array.from({ length: rows }, (_, row) => randomValue(next, column, style, row));
       });
-      expectAligned(columns, encodeFile(columns, [batchOf(columns, valuesByRow, rows, 1n)]));
+      expectAligned(columns, encodeFile(columns, [batchOf(columns, valuesByColumn, rows, 1n)]));
     }
   });
 

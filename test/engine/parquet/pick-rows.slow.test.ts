@@ -72,7 +72,7 @@ test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=
     };
     const columns = [...randomColumns(next, 5, 3), nearColumn, { name: 'far', physical: 'far', type: 'integer', isList: false } as const]; // prettier-ignore
     const rowCount = [1, 50, 3_000, 12_000][round % 4]!;
-    const records = columns.map((column): Value[] => {
+    const valuesByColumn = columns.map((column): Value[] => {
       const style = randomDistribution(next);
       return Array.from({ length: rowCount }, (_, row): Value => {
         if (column.name === 'far') return next() < 0.1 ? null : randomBelow(2 ** 20);
@@ -81,7 +81,7 @@ test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=
         return column.isList ? Array.from({ length: randomBelow(3) }, () => number) : number;
       });
     });
-    const file = encodeFile(columns, [batchOf(columns, records, rowCount, 1n)]);
+    const file = encodeFile(columns, [batchOf(columns, valuesByColumn, rowCount, 1n)]);
     const footer = parseFooter(file.subarray(file.length - footerLength(file, file.length)));
     for (const [i, leaf] of parquetSchema(parquetColumns(columns)).leaves.entries()) {
       const { dictionaryOffset, dataOffset, storedBytes, codec, slots } = footer.groups[0]!.chunks[i]!; // prettier-ignore
@@ -110,16 +110,16 @@ test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=
         const pageBytes = bytes.subarray(extent.begin, extent.end);
         const decompress = () =>
           decompressPage({ bytes: pageBytes, isCompressed: chunk.isCompressed });
-        const { body, encoding, count: entries } = decompress();
+        const { body, encoding, count: entryCount } = decompress();
         if (extent.isDictionary) {
-          dictionary = plainValues([readValues(body, leaf.physical, encoding, entries, undefined)]);
+          dictionary = plainValues([readValues(body, leaf.physical, encoding, entryCount, undefined)]);
           continue;
         }
         encodings.add(encoding);
-        let pageRows = 0;
-        for (let entriesLeft = entries; entriesLeft > 0; pageRows++)
-          entriesLeft -= expectedRows[pageFirstRow + pageRows]!.length;
-        for (const row of [0, pageRows - 1, randomBelow(pageRows), randomBelow(pageRows)]) {
+        let pageRowCount = 0;
+        for (let entriesLeft = entryCount; entriesLeft > 0; pageRowCount++)
+          entriesLeft -= expectedRows[pageFirstRow + pageRowCount]!.length;
+        for (const row of [0, pageRowCount - 1, randomBelow(pageRowCount), randomBelow(pageRowCount)]) {
           const pickedRow = pickRow(decompress(), leaf, row);
           const values = plainValues(pickedRow.values);
           const isIndexed = encoding === encodingId.rleDictionary;
@@ -129,8 +129,8 @@ test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=
             [expectedRows[pageFirstRow + row]],
           ]);
         }
-        expect(() => pickRow(decompress(), leaf, pageRows)).toThrow(`no row ${pageRows} in ${pageRows} rows`); // prettier-ignore
-        pageFirstRow += pageRows;
+        expect(() => pickRow(decompress(), leaf, pageRowCount)).toThrow(`no row ${pageRowCount} in ${pageRowCount} rows`); // prettier-ignore
+        pageFirstRow += pageRowCount;
       }
       expect(pageFirstRow).toBe(rowCount);
     }

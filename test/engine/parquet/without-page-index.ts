@@ -8,7 +8,7 @@ const firstFieldOf = { OffsetIndex: 4, ColumnIndex: 6 } as const;
 
 /**
  * Writes a copy of a Parquet file whose footer does not mention the ColumnIndex, or neither it nor the OffsetIndex, of the chunks for
- * which `isLacking` is true. It is called with the number of the chunk in its row group.
+ * which `isLacking` is true. `isLacking` is called with the number of the chunk in its row group.
  */
 export function copyWithoutPageIndex(
   source: string,

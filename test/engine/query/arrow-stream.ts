@@ -39,8 +39,8 @@ function useNameAsPhysical(column: Column): Column {
 }
 
 /**
- * Returns the Arrow data of a column, built from the values that the engine returns. The builders of apache-arrow are not used, because
- * they expect dates in milliseconds and Strandlake's dates have microseconds.
+ * Returns the Arrow data of a column, built from values in the form in which the engine returns them. The builders of apache-arrow are not
+ * used, because they expect dates in milliseconds and Strandlake's dates have microseconds.
  */
 function encodeColumn(type: DataType, column: Column, values: readonly unknown[]): Data {
   const length = values.length;

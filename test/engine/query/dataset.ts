@@ -51,8 +51,8 @@ export const enginesUnderTest: readonly (readonly [name: string, threads: number
 ];
 
 /**
- * Opens a query engine on a temporary folder, as the server does. With a number of threads, where 0 means the current thread, queries are
- * answered from columns in memory as far as possible; without, SQL evaluates all conditions.
+ * Opens a query engine as the server does, but on a temporary folder. With a number of threads, where 0 means the current thread, queries
+ * are answered from columns in memory as far as possible; without, SQL evaluates all conditions.
  */
 export async function openEngineFixture(threads?: number): Promise<EngineFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
@@ -126,7 +126,7 @@ async function writeDataset(
     files.push(path);
     return { ...segment, ...(deletion && { deletion }) };
   };
-  const replacedRows: TestRow[] = [];
+  const replacingRows: TestRow[] = [];
   let baseRowId = 0;
   for (const [chunk, rows] of segments.entries()) {
     const rowsWithIds = rows.map((row, index) => ({
@@ -137,7 +137,7 @@ async function writeDataset(
     const ownColumns = stored[chunk] ?? columns;
     const { storedRows, deletedRowNumbers } =
       process.env[deletedOrReplacedRowsFlag] === 'replaced'
-        ? withReplacedRows(chunk, rowsWithIds, segments, baseRowId, replacedRows)
+        ? withReplacedRows(chunk, rowsWithIds, segments, baseRowId, replacingRows)
         : withDeletedRows(chunk, rowsWithIds, segments);
     writtenSegments.push({
       ...(await write(ownColumns, storedRows, deletedRowNumbers)),
@@ -146,7 +146,7 @@ async function writeDataset(
     baseRowId += storedRows.length;
   }
   for (const parity of [0, 1]) {
-    const ownRows = replacedRows.filter((_, i) => i % 2 === parity);
+    const ownRows = replacingRows.filter((_, i) => i % 2 === parity);
     if (ownRows.length === 0) continue;
     if (parity === 1) ownRows.reverse();
     const segment = await write([rowIdColumn, ...columns], ownRows, new Int32Array(0));

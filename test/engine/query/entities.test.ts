@@ -117,7 +117,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     };
 
     test.each([
-      // Regions match whatever their type, in the builds that the dataset has.
+      // A region matches whatever entity type the request gives it, in the builds that the dataset has.
       ['genomic_region', '13:32316000-32317000', 'ac'],
       ['genomic_region', 'chr13:32,316,461-32,316,465', 'a'],
       ['variant', 'chr13:32316461', 'a'],
@@ -138,7 +138,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       ['variant', 'M-100-T-C', 'd'],
       ['variant', 'GRCH38-13-32316461-32316461-G', 'a'],
       ['genomic_region', '13-32890598-AT-A', 'b'],
-      // The genome build of record e has a name with a hyphen.
+      // The genome build of the records e, f and g has a name with a hyphen.
       ['variant', '21-50-A-T', 'e'],
       ['variant', 'chm13:21-50-A-T', 'e'],
       ['variant', 'HS1-21-50-A-T', 'e'],

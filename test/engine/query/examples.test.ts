@@ -14,7 +14,7 @@ import { createSixRecordDataset } from './six-records.js';
 /*
  * Each line of examples.txt is a case: `request ==> result`. A request that is a list stands for `filters`. A result is a list of ids in
  * order (`r1 r3`), a set of ids in braces, `none`, `400 key` with a part of the message, or JSON with parts of the answer (`results`,
- * `total`, `offset`, `facets`).
+ * `total`, `count`, `offset`, `facets`).
  */
 const exampleLines = readFileSync('test/engine/query/examples.txt', 'utf8').split('\n');
 const exampleCases = exampleLines.filter((line) => line.trim() !== '' && !line.startsWith('#'));

@@ -255,7 +255,8 @@ test('hostile ids are looked up as text (Q1)', async () => {
 });
 
 test('hostile field names are quoted wherever they stand (Q1)', async () => {
-  // A stored name cannot contain NUL or begin with a byte order mark. Names that differ only in letter case get distinct physical names.
+  // A stored name cannot contain NUL or lone surrogates, or begin with a byte order mark; a leading `_` and `__` have their own meaning
+  // in requests. Names that differ only in letter case get distinct physical names.
   const names = [...new Set(hostileTexts)].filter((name) => name !== '' && !name.includes('\u0000') && !name.startsWith('\ufeff') && !/[\ud800-\udfff]/.test(name) && !name.startsWith('_') && !name.includes('__')); // prettier-ignore
   const columns = names
     .slice(0, 240)

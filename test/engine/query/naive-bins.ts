@@ -2,7 +2,7 @@ import type { StoredType } from '../../../engine/core/types.js';
 import { shownDate } from './naive-record.js';
 import { compareComparables, type Comparable } from './naive-values.js';
 
-/** A bin of a histogram: the value that it is shown as, and its position in the order. */
+/** A bin of a histogram: the value that it is shown as, and a value that identifies it and by which bins are sorted. */
 export interface NaiveBin {
   readonly shown: unknown;
   readonly order: Comparable;
@@ -58,9 +58,9 @@ function doubleBin(value: number, digits: bigint, decimals: number): NaiveBin {
   const [numerator, denominator] = [Number(digits), Number(`1e${decimals}`)];
   if (Math.abs(value) >= (2 ** 50 * numerator) / denominator) return { shown: value, order: value };
   const [top, bottom] = exactFraction(value);
-  const middleValue = floorDivide(top * 10n ** BigInt(decimals), bottom * digits);
+  const middleBin = floorDivide(top * 10n ** BigInt(decimals), bottom * digits);
   const edges = [-2n, -1n, 0n, 1n, 2n].map(
-    (by) => (Number(middleValue + by) * numerator) / denominator,
+    (by) => (Number(middleBin + by) * numerator) / denominator,
   );
   const edge = edges.findLast((candidate) => candidate <= value)! + 0;
   return { shown: edge, order: edge };
@@ -68,19 +68,19 @@ function doubleBin(value: number, digits: bigint, decimals: number): NaiveBin {
 
 /** Returns a double as a fraction of two integers. */
 function exactFraction(value: number): readonly [bigint, bigint] {
-  let bottom = 1n;
+  let denominator = 1n;
   let top = value;
   while (!Number.isInteger(top)) {
     top *= 2;
-    bottom *= 2n;
+    denominator *= 2n;
   }
-  return [BigInt(top), bottom];
+  return [BigInt(top), denominator];
 }
 
 function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
   if (compareComparables(value, 0) === 0) return { shown: 0, order: 0 };
-  const isBelow = compareComparables(value, 0) < 0;
-  const size = typeof value === 'bigint' ? (isBelow ? -value : value) : Math.abs(value as number);
+  const isNegative = compareComparables(value, 0) < 0;
+  const size = typeof value === 'bigint' ? (isNegative ? -value : value) : Math.abs(value as number);
   const step = Number(`${digits}e-${decimals}`);
   const smallestSize = typeof size === 'bigint' ? 1 : Number.MIN_VALUE;
   const middlePower = Math.floor(Math.log10(Number(size)) / step);
@@ -89,7 +89,7 @@ function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
     const exponent = Number(scaledNumber(BigInt(bin) * digits, decimals));
     const power = Number.isInteger(exponent) ? Number(`1e${exponent}`) : 10 ** exponent;
     const edge = Math.max(power, smallestSize);
-    if (edge <= size) return { shown: isBelow ? -edge : edge, order: isBelow ? -edge : edge };
+    if (edge <= size) return { shown: isNegative ? -edge : edge, order: isNegative ? -edge : edge };
   }
 }
 

@@ -77,7 +77,7 @@ interface Region {
 
 /**
  * Returns a predicate that is true if the coordinates of a record, or a region or variant that the record names, share a base with a
- * region.
+ * region, in the same genome build or if one of the builds is unknown.
  */
 function overlapPredicate(
   value: unknown,

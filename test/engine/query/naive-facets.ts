@@ -12,7 +12,7 @@ import {
 
 type FacetOptions = Readonly<Record<string, unknown>>;
 
-/** An expected number that the answer may miss by rounding errors, because it is a sum in another order. */
+/** An expected number that the answer may miss by rounding errors: by at most 1e-9 of `scale`. */
 export class ApproximateNumber {
   constructor(
     readonly value: number,
@@ -21,8 +21,8 @@ export class ApproximateNumber {
 }
 
 /**
- * Returns the answers to facets over some records (query language 3, and the extensions of issue 4: facets under any bucket, and all kinds
- * of bins).
+ * Returns a function that answers facets over given records (query language 3, and the extensions of issue 4: facets under any bucket,
+ * and all kinds of bins).
  */
 export function naiveFacets(
   input: unknown,
@@ -160,7 +160,7 @@ function smallestUnitsOf(value: number): bigint {
   return value < 0 ? -size : size;
 }
 
-/** Returns `a / (b * 2^power)`, cut off after 60 bits or more and rounded to a double. */
+/** Returns `a / (b * 2^power)`, cut off after the first 60 bits and rounded to a double. */
 function quotientTo60Bits(a: bigint, b: bigint, power: number): number {
   const size = a < 0n ? -a : a;
   const shift = BigInt(Math.max(0, b.toString(2).length + 60 - size.toString(2).length));

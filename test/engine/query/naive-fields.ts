@@ -20,7 +20,7 @@ export interface NaiveField {
   readonly column: Column;
 }
 
-/** Returns every field of a dataset, including those inside objects. */
+/** Returns every field of a dataset but `_id` and `_commit`, including those inside objects. */
 export function naiveFields(columns: Columns, above: readonly string[] = []): NaiveField[] {
   return columns.flatMap((column) => {
     const path = [...above, column.name];
@@ -92,7 +92,7 @@ export function isNumeric(type: StoredType): boolean {
   return type === 'integer' || type === 'long' || type === 'double' || type === 'float';
 }
 
-/** Returns whether a type is `string` or `text`, whose values are compared as strings without regard to case. */
+/** Returns whether a type is `string` or `text`. */
 export function isTextType(type: StoredType): boolean {
   return type === 'string' || type === 'text';
 }

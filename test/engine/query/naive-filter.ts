@@ -13,7 +13,7 @@ import {
   wordsOf,
 } from './naive-values.js';
 
-/** A filter in its full form, without shorthand. */
+/** A filter in its full form, without shorthand and without `any`. */
 export type NaiveFilter =
   | readonly [string, unknown]
   | { readonly and: readonly NaiveFilter[] }

@@ -11,8 +11,8 @@ import {
 } from './naive-values.js';
 
 /**
- * The meaning of a query string as a tree; `field` null means every string and text field. `queryTreeText` in random-query-string.ts writes
- * the tree in the grammar of query strings.
+ * The meaning of a query string as a tree; `field` null means every string and text field, but a pattern of asterisks alone then matches
+ * every record. `queryTreeText` in random-query-string.ts writes the tree in the grammar of query strings.
  */
 export type QueryTree =
   | { readonly and: readonly QueryTree[] }
@@ -69,7 +69,7 @@ export function matchesQueryTree(
 
 type QueryTreeLeaf = Extract<QueryTree, { field: string | null }>;
 
-/** Returns the predicate of a leaf. A term that cannot be parsed as the field's type matches nothing. */
+/** Returns the predicate of a leaf. A term or a range that cannot be parsed as the field's type matches nothing. */
 function leafPredicate(tree: QueryTreeLeaf, field: NaiveField): (value: Value) => boolean {
   const { type } = field.column;
   if ('like' in tree)
@@ -95,7 +95,7 @@ function wordsPredicate(wanted: string, { column, path }: NaiveField): (value: V
 }
 
 function rangePredicate(
-  { from, to, ends }: Extract<QueryTreeLeaf, { ends: string }>,
+  { from, to, ends: brackets }: Extract<QueryTreeLeaf, { ends: string }>,
   { column }: NaiveField,
 ): (value: Value) => boolean {
   // Fields of type `text` support no ranges, not even open ones.
@@ -103,9 +103,9 @@ function rangePredicate(
   if (from === null && to === null) return () => true;
   if (!isNumeric(column.type) && column.type !== 'date' && column.type !== 'string')
     return () => false;
-  const isAboveLow = from === null ? () => true : boundPredicate(column, from, ends.startsWith('[') ? 'gte' : 'gt'); // prettier-ignore
+  const isAboveLow = from === null ? () => true : boundPredicate(column, from, brackets.startsWith('[') ? 'gte' : 'gt'); // prettier-ignore
   const isBelowHigh =
-    to === null ? () => true : boundPredicate(column, to, ends.endsWith(']') ? 'lte' : 'lt');
+    to === null ? () => true : boundPredicate(column, to, brackets.endsWith(']') ? 'lte' : 'lt');
   return (value) => isAboveLow(value) && isBelowHigh(value);
 }
 

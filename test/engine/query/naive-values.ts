@@ -71,7 +71,7 @@ export function numberOrRefuse(value: unknown): bigint | number {
   return Number.isInteger(number) ? BigInt(number) : number;
 }
 
-/** Returns a number as a field of the given type stores it: a 32-bit float is compared with 32-bit floats. */
+/** Returns the number with which values of a type are compared: for `float` rounded to 32 bits, for `double` to 64 bits. */
 export function boundForType(type: StoredType, value: unknown): bigint | number {
   const number = numberOrRefuse(value);
   if (type === 'float') return Math.fround(Number(number)) + 0;
@@ -108,7 +108,7 @@ export function lowerCase(text: string): string {
 
 /**
  * Returns a text folded as in the comparison of words, by Unicode's simple case folding: the long s becomes s and the final sigma becomes
- * sigma; the dotted and the dotless i are unchanged.
+ * sigma; the dotted capital I and the dotless i are unchanged.
  */
 export function foldedCase(text: string): string {
   return Array.from(text, (char) => {
@@ -118,14 +118,14 @@ export function foldedCase(text: string): string {
   }).join('');
 }
 
-/** Returns the words of a text: sequences of letters, marks and digits of every script. */
+/** Returns the words of a text, case-folded: sequences of letters, marks and numerals of every script. */
 export function wordsOf(text: string): string[] {
   return foldedCase(text)
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== '');
 }
 
-/** Returns a predicate that is true for stored values equal to the wanted one; `ignoresCase` applies to strings and texts, except ids. */
+/** Returns a predicate that is true for stored values equal to `wanted`; `_id` and `_commit` are always compared with regard to case. */
 export function equalityPredicate(
   column: Column,
   wanted: unknown,

@@ -4,7 +4,10 @@ import { parseQuery } from '../../../engine/query/request/query-request.js';
 import { runQuery } from '../../../engine/query/plan/run-query.js';
 import { column, enginesUnderTest, fieldRows, listColumn, openEngineFixture, type EngineFixture, type TestDataset, type TestRow } from './dataset.js'; // prettier-ignore
 
-/* Tests values that doubles would round: filters on 64-bit integers, and statistics of values that are large or close to each other. */
+/*
+ * Tests numbers in queries: filters on 64-bit integers, which doubles would round, statistics of values that are large or close to each
+ * other, and NaN; also that a number without a field is not searched in `_id` and `_commit`.
+ */
 
 const twoToThe53 = 2n ** 53n;
 const longsBeyondDoubles = [

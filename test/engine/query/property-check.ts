@@ -79,7 +79,7 @@ function firstDifference(expectedAnswer: NaiveAnswer, answer: EngineAnswer): str
 /** Returns a text that is the same for equal values: keys are sorted, and numbers are written by value. */
 export function canonicalText(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
-  // A double without a fraction is written like an integer, even if it is large, with the digits that ECMAScript writes.
+  // Below 1e21, a double without a fraction is written like an integer, with the digits that ECMAScript writes.
   if (typeof value === 'number') return String(value);
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (value instanceof ApproximateNumber) return `about ${value.value}`;
@@ -88,7 +88,7 @@ export function canonicalText(value: unknown): string {
   return `{${entries.sort().join()}}`;
 }
 
-/** Tells whether an answer equals the naive one, except for rounding errors of sums. */
+/** Tells whether an answer equals the naive one, except for rounding errors of numbers that the naive one marks as approximate. */
 export function agreesWithNaive(wanted: unknown, found: unknown): boolean {
   if (wanted instanceof ApproximateNumber) {
     const number = typeof found === 'bigint' ? Number(found) : found;
@@ -128,7 +128,7 @@ export async function storeGenerated(
   });
 }
 
-/** Returns a function that sends a request to the engine of a fixture, and reads the answer as one page or with a cursor. */
+/** Returns a function that runs a request in the engine of a fixture, and also reads the ids page by page if the request has a cursor. */
 export function engineAnswerer(
   { engine }: EngineFixture,
   { snapshot, fields }: TestDataset,

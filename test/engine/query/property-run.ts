@@ -41,7 +41,7 @@ function savedSeeds(): readonly number[] {
   return lines.filter((line) => /^\d/.test(line)).map(Number);
 }
 
-/** Compares the answers to all cases of a seed; for the first case that differs, throws its smallest form. */
+/** Compares the answers to all cases of a seed; throws an error that shows a reduced form of the first case that differs. */
 export async function runSeed(engineFixture: EngineFixture, seed: number): Promise<void> {
   const random = new Random(seed);
   for (let caseIndex = 0; caseIndex < casesPerSeed; caseIndex += casesPerDataset) {

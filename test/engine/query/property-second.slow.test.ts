@@ -1,5 +1,5 @@
 import { slowTierSeeds } from './property-run.js';
 import { declareSeedTests } from './property-tests.js';
 
-// Runs the other half of the random cases of the slow tier; there are two files, so that two Jest workers share the cases.
+// Runs the half of the random cases of the slow tier that property-first.slow.test.ts leaves out, or all if they have one seed.
 declareSeedTests(slowTierSeeds(1));

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openEngineFixture, type EngineFixture } from './dataset.js';
 import { casesPerSeed, runSeed } from './property-run.js';
 
-/** Declares a test for each seed that compares random schemas, records and requests with a loop over the records (naive.ts). */
+/** Declares a test for each seed that compares answers to random requests, over random records, with those of a loop (naive.ts). */
 export function declareSeedTests(seeds: readonly number[]): void {
   let memoryFixture: EngineFixture;
   let sqlFixture: EngineFixture;

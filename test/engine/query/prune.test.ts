@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => engineFixture.close());
 
-/** Returns the segments of a dataset that remain after pruning. */
+/** Returns the indices of the segments of a dataset that remain after pruning. */
 const unprunedSegments = ({ snapshot }: TestDataset, predicate: Predicate): number[] => {
   const keptSegments = pruneSegments(snapshot, predicate, new Map());
   expect(keptSegments.files[0]).toBe(snapshot.files[0]);

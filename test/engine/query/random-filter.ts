@@ -9,7 +9,7 @@ import type { Random } from './random.js';
 /** Returns random `filters` in every allowed shape; sometimes with parts that must be refused. */
 export function randomFilters(random: Random, dataset: GeneratedDataset): unknown {
   const fields = [...unambiguousFields(dataset.columns), idField];
-  // A few filters are almost as deep as the budgets allow, or have hundreds of conditions.
+  // A few filters have up to 30 levels, almost as many as the budgets allow, or 100 to 299 conditions.
   if (random.chance(0.01))
     return [randomDeepFilter(random, dataset, fields, 1 + random.integerBelow(30))];
   if (random.chance(0.01)) return [{ or: random.list(100 + random.integerBelow(200), () => randomPairFilter(random, dataset, random.pick(fields))) }]; // prettier-ignore
@@ -20,8 +20,8 @@ export function randomFilters(random: Random, dataset: GeneratedDataset): unknow
 }
 
 /**
- * Returns random filters without shorthand and without anything that must be refused: `not` has one operand, and operators are in lower
- * case.
+ * Returns random filters without shorthand, without `any` and without anything that must be refused: `not` has one operand, and operators
+ * are in lower case.
  */
 export function randomPlainFilters(random: Random, dataset: GeneratedDataset): NaiveFilter[] {
   const fields = unambiguousFields(dataset.columns);
@@ -80,7 +80,7 @@ function randomFilterItem(
   return { [operator]: list.length === 1 && random.chance(0.6) ? list[0] : list };
 }
 
-/** Returns conditions on one element of a list; sometimes with a path that is not a list of objects. */
+/** Returns an `any` filter on the elements of a list; rarely with the name of a member in place of the path. */
 function randomElementFilter(
   random: Random,
   dataset: GeneratedDataset,

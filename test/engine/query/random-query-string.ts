@@ -60,7 +60,7 @@ function lowerCaseTo(tree: QueryTree): QueryTree {
   return JSON.parse(JSON.stringify(tree).replaceAll('"words":"TO"', '"words":"to"')) as QueryTree;
 }
 
-/** Returns a value that some record has, or a word of it, in any letter case and cut off if it is long; a fixed term if there is none. */
+/** Returns a value that some record has, or a word of it, in any letter case and cut off if it is long; one of `queryTerms` if none has. */
 function randomWordOfRecord(
   random: Random,
   dataset: GeneratedDataset,
@@ -102,7 +102,7 @@ export function queryTreeText(
   groupField: string | null = null,
 ): string {
   const field = fieldOfClause(tree);
-  // Writes `field:(a OR b)`, if all leaves of the group name the same field.
+  // If all leaves of a group name the same field, every other group is written as `field:(a OR b)`.
   if (
     groupField === null &&
     field !== undefined &&
@@ -143,7 +143,7 @@ function isGroupClause(tree: QueryTree): boolean {
   return 'and' in tree || 'or' in tree || 'not' in tree || 'must' in tree;
 }
 
-/** Returns the field that all leaves name: null if none names one, undefined if they differ. */
+/** Returns the field that all leaves name: null if none names one, undefined if they differ or the tree has an `any`. */
 function fieldOfClause(tree: QueryTree): string | null | undefined {
   if ('exists' in tree) return tree.exists;
   if ('missing' in tree) return tree.missing;

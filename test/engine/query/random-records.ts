@@ -78,7 +78,7 @@ const testDoubles = [0, -0, 1, -1.5, 0.1, 0.3, 2, 12, 1e308, -1e308, 5e-324, 900
 const testDates = ['2015-01-10', '2016-05-01', '2016-02-29', '1969-12-31', '1970-01-01', '2038-01-19', '0099-03-04', '0001-01-01', '0000-02-29', '9999-12-31']; // prettier-ignore
 const timeSuffixes = ['', '', '', 'T12:30:00', 'T00:00:00.000', 'T23:59:59.999', 'T23:59:59.999999', 'T00:00:01', 'T12:30:00.000001']; // prettier-ignore
 
-/** Returns a random value of a type; extreme values are more frequent than ordinary ones. */
+/** Returns a random value of a type; extreme values are frequent. */
 export function randomScalar(random: Random, type: StoredType): Value {
   switch (type) {
     case 'boolean':

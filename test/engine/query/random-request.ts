@@ -15,7 +15,7 @@ export interface RandomRequest {
   readonly body: Readonly<Record<string, unknown>>;
   /** The parsed form of `body.query`, if there is one. */
   readonly queryTree: QueryTree | null;
-  /** The sizes of the pages in which the answer is read with a cursor; null if it is read as one page. */
+  /** The sizes of the pages, from the last to the first, in which the ids are also read with a cursor; null if no cursor is used. */
   readonly cursor: readonly number[] | null;
 }
 

@@ -5,8 +5,8 @@ import { naiveFields } from './naive-fields.js';
 import type { Random } from './random.js';
 
 /**
- * Names that have caused errors in engines: keywords, quotes, Strandlake's SQL aliases, virtual columns, prototype keys, and characters of
- * the grammars.
+ * Field names, most of them of kinds that have caused errors in engines: keywords, quotes, Strandlake's SQL aliases, virtual columns,
+ * prototype keys, characters of the grammars, control characters, and characters beyond ASCII.
  */
 const fieldNames = [
   'gene', 'Sepal.Length', 'a b', 'quo"te', "it's", 'select', 'ünï', 'x;--', '__proto__', 'constructor', 'toString',

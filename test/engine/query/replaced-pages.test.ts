@@ -25,8 +25,8 @@ const records = Array.from({ length: 2_600 }, (_, pos) => ({
   tags: ['x', 'y', 'z'].slice(0, pos % 4),
 }));
 
-/** The number of times that each query is run: from the third time on, columns without deleted rows are in memory. */
-const repetitions = 4;
+/** The number of times that each query is run: from the third time on, copies of columns without their deleted rows are in memory. */
+const runCount = 4;
 
 describe.each([0, 2])('records that later segments replace, with %i threads', (threads) => {
   let engineFixture: EngineFixture;
@@ -68,7 +68,7 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
     [2_590, 30],
     [2_600, 30],
   ])('the page from %i on has its %i records in their order', async (offset, limit) => {
-    for (let repetition = 0; repetition < repetitions; repetition++)
+    for (let repetition = 0; repetition < runCount; repetition++)
       expect(await ask({ offset, limit })).toMatchObject({
         total: 2_600,
         positions: records.slice(offset, offset + limit).map(({ pos }) => pos),
@@ -77,7 +77,7 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
 
   test('the first page is the same with any limit and any fields, however often it is requested', async () => {
     const fieldLists = [['pos'], ['pos', 'gene', 'tags'], ['frequency', 'pos']] as const;
-    for (let repetition = 0; repetition < repetitions; repetition++)
+    for (let repetition = 0; repetition < runCount; repetition++)
       for (const limit of [30, 10, 500, 60])
         for (const fields of fieldLists) {
           const request = parseQuery({ fields, limit }, dataset.fields);
@@ -104,7 +104,7 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
     ['most', [['tags', 'x']], ({ tags }: (typeof records)[number]) => tags.includes('x')],
   ])('a filter finds %s of them in their order', async (_, filters, isWanted) => {
     const matchingRecords = records.filter(isWanted);
-    for (let repetition = 0; repetition < repetitions; repetition++)
+    for (let repetition = 0; repetition < runCount; repetition++)
       expect(await ask({ filters, offset: 3, limit: 20 })).toMatchObject({
         total: matchingRecords.length,
         positions: matchingRecords.slice(3, 23).map(({ pos }) => pos),
@@ -113,7 +113,7 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
 
   test('a sort puts records with equal keys in their order', async () => {
     const sortedRecords = records.toSorted((a, b) => b.depth - a.depth || a.pos - b.pos);
-    for (let repetition = 0; repetition < repetitions; repetition++)
+    for (let repetition = 0; repetition < runCount; repetition++)
       expect((await ask({ ordering: '-depth', limit: 60 })).positions).toEqual(
         sortedRecords.slice(0, 60).map(({ pos }) => pos),
       );
@@ -133,7 +133,7 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
     expect(JSON.stringify(firstAnswer.facets)).toContain(
       JSON.stringify(['G0', records.filter(({ gene }) => gene === 'G0').length]),
     );
-    for (let repetition = 1; repetition < repetitions; repetition++)
+    for (let repetition = 1; repetition < runCount; repetition++)
       expect(await ask({ limit: 0, facets })).toEqual(firstAnswer);
   });
 });

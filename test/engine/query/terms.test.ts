@@ -161,7 +161,7 @@ function randomFilter(random: Random, depth = 0): unknown {
   return { [random.pick(['and', 'or', 'not'])]: items };
 }
 
-/** Returns a word with wildcards in place of its start, its end, both, or a part of it. */
+/** Returns a part of a word with an asterisk before it, after it or on both sides, or a word with wildcards behind its first character. */
 function randomPattern(random: Random): string {
   const chars = [...random.pick(['often', 'CANCER', 'straße', 'ΣΑΣ', 'rare', 'w7', 'nowhere'])];
   const from = random.integerBelow(chars.length);
@@ -245,7 +245,7 @@ async function answerByBothEngines(request: QueryRequest) {
   return { answer, sqlAnswer, neededNoSql };
 }
 
-/** Returns a clause that searches several fields, as a term without a field does. */
+/** Returns a clause with one to three conditions, usually joined by OR as those of a term without a field are. */
 function randomClause(random: Random, withTexts = true): ScoreClause {
   const gene: FieldRef = { name: 'gene', path: ['gene'], type: 'string' };
   const tags: FieldRef = { name: 'tags', path: ['tags'], type: 'string' };
@@ -285,12 +285,12 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
   test('have the answers of the SQL engine, without a statement', async () => {
     const random = new Random(seed + 1);
     const seenCounts = { ranked: 0, found: 0 };
-    const requests = byTier(12, 300);
-    const leastRanked = Math.ceil(requests / 80);
-    const leastFound = Math.ceil(requests / 4);
+    const requestCount = byTier(12, 300);
+    const leastRanked = Math.ceil(requestCount / 80);
+    const leastFound = Math.ceil(requestCount / 4);
     const sawEnough = () => seenCounts.ranked >= leastRanked && seenCounts.found >= leastFound;
     // If a small number of random requests contains too few of a kind, further requests are generated.
-    for (let i = 0; i < requests || (!sawEnough() && i < 500); i++) {
+    for (let i = 0; i < requestCount || (!sawEnough() && i < 500); i++) {
       const body = randomRequestBody(random);
       const parsedRequest = parseQueryOrUndefined(body);
       if (parsedRequest === undefined) continue;
@@ -407,7 +407,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
             neededNoSql: true,
             answer: sqlAnswer,
           });
-          // For some seeds, a rare word occurs in no record.
+          // The word `w7` is so rare that for some seeds no record that has it matches.
           if (offset === 0 && !query.startsWith('w7')) expect(answer.total).toBeGreaterThan(0);
         }
       }

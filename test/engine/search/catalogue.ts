@@ -40,13 +40,13 @@ export interface SearchingUser {
 /** A catalogue of random vaults, permissions and objects. */
 export interface RandomCatalogue {
   readonly catalogFixture: CatalogFixture;
-  /** The documents in the order of a search: vaults first, then objects, each from the oldest to the newest. */
+  /** The documents in the order of a search: vaults first, then objects, both in the order of their ids. */
   readonly documents: readonly ModelDocument[];
   readonly searchers: readonly SearchingUser[];
   close(): Promise<void>;
 }
 
-/** Names that are equal after case folding or tokenizing, or that contain LIKE wildcards, quotes or letters with unusual case mappings. */
+/** Names of objects; many are equal after case folding or tokenizing, or contain LIKE wildcards, quotes or unusual case mappings. */
 export const objectNames = [
   'runs', 'RUNS 2', 'Straße', 'STRASSE', 'sample-1.vcf.gz', 'sample_1', 'Sample 1', 'a%b_c', '%', '_', 'x: y', "it's", 'q"uote',
   'back\\slash', 'Élan', 'élan vital', 'ΣΑΣ', '\u212aelvin', 'kelvin', 'İzmir', '😀 smile', 'smile', '名前', 'null', 'true', '12', 'tp53',
@@ -66,8 +66,8 @@ export const descriptions = [
 ]; // prettier-ignore
 export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
 
-/** Creates a random catalogue with four users of two accounts and up to `objects` objects. */
-export async function randomCatalogue(random: Random, objects: number): Promise<RandomCatalogue> {
+/** Creates a random catalogue with four users of two accounts and up to `objectCount` objects. */
+export async function randomCatalogue(random: Random, objectCount: number): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');
   const catalogFixture = new CatalogFixture(await openCatalog(file));
@@ -79,7 +79,7 @@ export async function randomCatalogue(random: Random, objects: number): Promise<
   ];
   const vaults = await createRandomVaults(catalogFixture, random, users);
   const documents: WritableDocument[] = vaults.map(({ document }) => document);
-  for (let i = 0; i < objects; i++) documents.push(await createRandomObject(catalogFixture, random, vaults, documents, users)); // prettier-ignore
+  for (let i = 0; i < objectCount; i++) documents.push(await createRandomObject(catalogFixture, random, vaults, documents, users)); // prettier-ignore
   await deleteRandomObjects(catalogFixture, random, documents);
   setRandomTimes(file, random, documents);
   const closeAll = async (): Promise<void> => {
@@ -159,7 +159,7 @@ function vaultDocument(
   owner: CreatedUser,
   description: string | null,
   tags: readonly string[],
-  storage: string | null,
+  storageClass: string | null,
 ): WritableDocument {
   const path = `${owner.account.domain}:${name}`;
   return {
@@ -175,7 +175,7 @@ function vaultDocument(
     vault_id: id,
     user: owner.user.email,
     tags,
-    storage_class: storage,
+    storage_class: storageClass,
     description,
     created_at: '',
     updated_at: '',
@@ -276,7 +276,7 @@ function sortDocuments(documents: readonly WritableDocument[]): readonly ModelDo
   return documents.toSorted((a, b) => orderOf(a) - orderOf(b));
 }
 
-/** Returns a searcher; implements the rules of contract 5.2 and of the access rules in the specification independently of the code. */
+/** Returns a searcher, by contract 5.2 and the access rules of the specification, without the code of the product. */
 async function searchingUserOf(
   catalogFixture: CatalogFixture,
   { user }: CreatedUser,

@@ -15,8 +15,9 @@ import {
 } from './catalogue.js';
 
 /*
- * Compares the same request on the same documents in both evaluators of the query language: a search of a catalogue, and the SQL engine
- * over a dataset of the catalogue's content. This test covers what the naive model does not: wildcards and regular expressions.
+ * Compares the answers of both evaluators of the query language to the same requests on the same documents: a search of a catalogue, and
+ * the SQL engine over a dataset of the documents that the searcher may read. The requests have what those of search.test.ts do not have:
+ * wildcards, regular expressions, and ranges in query strings.
  */
 
 const givenSeed = process.env.STRANDLAKE_SEED;

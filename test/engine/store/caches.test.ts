@@ -114,19 +114,19 @@ test('other work goes on between the written log entries that a rollback follows
   const id = 6;
   const store = openStore(folder);
   for (let version = 0; version < 30; version++) await commitRecord(store, id);
-  let turns = 0;
+  let turnCount = 0;
   let isDone = false;
   const countTurns = (): void => {
-    turns += 1;
+    turnCount += 1;
     if (!isDone) setImmediate(countTurns);
   };
   const rollback = store.rollback(id, 0, 29).finally(() => (isDone = true));
   setImmediate(countTurns);
   await rollback;
-  expect(turns).toBeGreaterThanOrEqual(25);
+  expect(turnCount).toBeGreaterThanOrEqual(25);
 });
 
-/** Returns a version of a dataset without files, one segment of which has deleted rows. */
+/** Returns a version of a dataset without files, whose only segment has deleted rows. */
 function versionWithDeletedRows(version: number, rows: number): Snapshot {
   const deletion = { encoded: '', bytes: 0, rows };
   const segment = { path: 'a.parquet', rows: 2 * rows, deletion } as Segment;

@@ -183,9 +183,9 @@ test('a checkpoint with thousands of rows has several row groups, and the next o
   expect(groups.length).toBeGreaterThan(1);
   const reopenedStore = newStore();
   const { columns } = wholeState;
-  for (let entries = 0; entries < Number(rows) / 10; entries++) {
-    expect([entries, await store.isCheckpointDue(id)]).toEqual([entries, false]);
-    expect([entries, await reopenedStore.isCheckpointDue(id)]).toEqual([entries, false]);
+  for (let entryCount = 0; entryCount < Number(rows) / 10; entryCount++) {
+    expect([entryCount, await store.isCheckpointDue(id)]).toEqual([entryCount, false]);
+    expect([entryCount, await reopenedStore.isCheckpointDue(id)]).toEqual([entryCount, false]);
     await store.commit(id, { columns, add: [], remove: [], info: {} }, folder.scratch);
   }
   for (const eachStore of [store, newStore()])

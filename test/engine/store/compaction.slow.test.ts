@@ -20,7 +20,7 @@ const segmentOf = (rows: number, bytes = rows * 10): Segment => ({
 
 /**
  * Makes commits of the given sizes, each followed by the merges that are due; returns the remaining segments, the number of records that
- * merges have written, and the largest number of segments after a commit.
+ * merges have written, and the largest number of segments after a commit and its merges.
  */
 function compactAfterCommits(
   sizes: readonly number[],
@@ -28,7 +28,7 @@ function compactAfterCommits(
 ): { segmentsLeft: Segment[]; rewrittenRows: number; mostSegments: number } {
   let segmentsLeft: Segment[] = [];
   let rewrittenRows = 0;
-  let mostSegments = 0;
+  let maxSegmentCount = 0;
   for (const rows of sizes) {
     segmentsLeft.push(segmentOf(rows));
     for (
@@ -49,9 +49,9 @@ function compactAfterCommits(
         ...segmentsLeft.slice(at + dueSegments.length),
       ];
     }
-    mostSegments = Math.max(mostSegments, segmentsLeft.length);
+    maxSegmentCount = Math.max(maxSegmentCount, segmentsLeft.length);
   }
-  return { segmentsLeft, rewrittenRows, mostSegments };
+  return { segmentsLeft, rewrittenRows, mostSegments: maxSegmentCount };
 }
 
 describe('the choice of segments to merge', () => {

@@ -9,12 +9,12 @@ import { batchOf } from './random.js';
  * A process for crash tests: it makes a number of commits to one dataset, unless it is killed before, each of two segments with five rows
  * each, and prints the version of each commit that the store reports as durable.
  */
-const [root, id, commits] = process.argv.slice(2);
+const [root, id, commitCount] = process.argv.slice(2);
 const folder = await openDataFolder(root!);
 const store = openStore(folder);
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 
-for (let commit = 0; commit < Number(commits); commit++) {
+for (let commit = 0; commit < Number(commitCount); commit++) {
   const { version } = await store.snapshot(Number(id));
   const scratch = folder.taskScratch(process.pid, commit);
   await makeFolder(scratch);

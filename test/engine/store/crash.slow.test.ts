@@ -18,7 +18,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-/** Runs the child process until it ends or is killed; returns the last version that was reported as durable, -1 for none. */
+/**
+ * Runs the child process until it ends or is killed; returns the last version that it reported as durable, -1 for none, and the signal
+ * that killed it, null if it ended by itself.
+ */
 async function runCommittingChild(
   count: number,
   crashpoint?: string,
@@ -47,7 +50,7 @@ async function runCommittingChild(
   return { acknowledgedVersion, signal };
 }
 
-/** Opens the folder after a crash: it must hold exactly one complete version and no other files. Returns the version. */
+/** Opens and sweeps the folder after a crash; its newest version must be complete, without other files. Returns the version. */
 async function recoverVersion(acknowledgedVersion: number): Promise<number> {
   const folder = await openDataFolder(root);
   const store = openStore(folder);

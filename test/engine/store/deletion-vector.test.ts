@@ -7,7 +7,7 @@ import {
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 
-/** Returns ascending rows of up to four containers, each of which may need another form of bitmap: a list, a bitmap or runs. */
+/** Returns ascending rows of up to four Roaring containers, each of which may need another form: an array, a bitmap or runs. */
 function randomRows(next: () => number): Int32Array {
   const rows: number[] = [];
   for (let key = 0; key < 4; key++) {

@@ -35,7 +35,7 @@ test(`a log is read on as from its beginning (STRANDLAKE_SEED=${seed})`, async (
   const logs = new DurableLogStates(folder);
   const store = openStore(folder);
   const numbers = new NumbersDataset(folder, store, id, next);
-  /** Returns the newest version as a store without cached state reads it, after a check of the checksum that only cached states have. */
+  /** Returns the newest version, read from the cached state, without the checksum that only cached states have, which is checked first. */
   const readByCachedState = async (): Promise<Snapshot> => {
     const snapshot = await openStore(folder, { logs }).snapshot(id);
     if (snapshot.unsettledEntry !== undefined)

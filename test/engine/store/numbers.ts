@@ -155,7 +155,7 @@ export class NumbersDataset {
     await this.#rewrite({ replace, add: addWithDeletions, origins }, scratch, files);
   }
 
-  /** Deletes more rows of segments for which a merge has been made. */
+  /** Deletes more rows of segments whose merge has been prepared and not committed yet. */
   async #deleteMore(segments: readonly Segment[]): Promise<void> {
     const update = segments.flatMap((segment): readonly Segment[] => {
       const goneRows = new Set(segment.deletion ? deletedRows(segment.deletion) : []);
@@ -208,7 +208,7 @@ export class NumbersDataset {
     this.#recordVersion(await this.#store.commit(this.#id, wholeChange, scratch), files);
   }
 
-  /** Records the versions up to that of a snapshot, which other operations have created without adding segments, each with its content. */
+  /** Records the versions up to that of a snapshot, which other operations have created without new segments, all with its content. */
   noteVersionsWithoutSegments(snapshot: Snapshot): void {
     while (this.versions.length <= snapshot.version) this.#recordVersion(snapshot, []);
   }

@@ -59,16 +59,16 @@ test.each([
         ),
     );
     const sets = rowsBefore.map((rows) => new TracedRowSet(rows));
-    let turns = 0;
+    let turnCount = 0;
     let isDone = false;
     const takeTurns = (): void => {
-      turns++;
+      turnCount++;
       if (!isDone) setImmediate(takeTurns);
     };
     setImmediate(takeTurns);
     await traceForward(sets, entry, sourcesByPath);
     isDone = true;
-    expect(turns).toBeGreaterThanOrEqual(rowsByTarget.length - 1);
+    expect(turnCount).toBeGreaterThanOrEqual(rowsByTarget.length - 1);
     for (const [i, set] of sets.entries()) {
       expect(set.droppedCount).toBe(0);
       const expected = rowsByTarget.flatMap((targetRows, target) => {

@@ -27,7 +27,7 @@ const columnOf = (name: string, type: Column['type'], isList = false): Column =>
   isList,
 });
 
-/** Computes statistics from the values in the simplest way. */
+/** Counts the nulls and the values of each column that is not in a list, in the simplest way; a list of objects counts as one column. */
 function naiveStats(columns: Columns, values: readonly (readonly Value[])[]) {
   const stats: Record<string, { nulls: number; size: number }> = {};
   const walk = (column: Column, cells: readonly Value[], path: readonly string[]) => {

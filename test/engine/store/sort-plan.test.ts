@@ -130,10 +130,10 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   );
   /** For each row id, the path of the segment that has its record. */
   const owners = new Map<number, string>();
-  const rowsOf = new Map<string, readonly number[]>();
+  const rowIdsByPath = new Map<string, readonly number[]>();
   for (const [i, one] of segments.entries()) {
-    rowsOf.set(one.path, rowIdRange(5_000 * i, 5_000 * (i + 1)));
-    for (const id of rowsOf.get(one.path)!) owners.set(id, one.path);
+    rowIdsByPath.set(one.path, rowIdRange(5_000 * i, 5_000 * (i + 1)));
+    for (const id of rowIdsByPath.get(one.path)!) owners.set(id, one.path);
   }
   let [replacedCount, movedCount, mostSegments] = [0, 0, 0];
   for (let commit = 0; commit < 60; commit++) {
@@ -176,7 +176,7 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
 
   function addSegment(ids: readonly number[]): void {
     const newSegment = segmentOfRowIds(ids);
-    rowsOf.set(newSegment.path, ids);
+    rowIdsByPath.set(newSegment.path, ids);
     segments.push(newSegment);
     for (const id of ids) owners.set(id, newSegment.path);
   }
@@ -184,7 +184,7 @@ test(`ends, and moves each record few times (STRANDLAKE_SEED=${seed})`, () => {
   /** Marks the rows as deleted whose record another segment has. */
   function markReplacedRows(): void {
     segments = segments.map((one) => {
-      const ids = rowsOf.get(one.path);
+      const ids = rowIdsByPath.get(one.path);
       if (ids === undefined) return one;
       const goneRows = ids.flatMap((id, row) => (owners.get(id) === one.path ? [] : [row]));
       const { deletion, ...rest } = one;

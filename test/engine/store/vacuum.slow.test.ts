@@ -52,23 +52,23 @@ test(`the files that stay are those of the versions within the window and of tho
   let unreadableCount = 0;
   for (let round = 0; round < roundCount; round++) {
     const next = seededRandom(seed + round);
-    const belowCount = (count: number): number => Math.floor(next() * count);
+    const randomBelow = (count: number): number => Math.floor(next() * count);
     const id = 1_000 + round;
-    const [keepMs, pinMs] = [belowCount(3) * 40, 15];
+    const [keepMs, pinMs] = [randomBelow(3) * 40, 15];
     let store = newStore(keepMs, pinMs);
     const numbers = new NumbersDataset(folder, store, id, next);
-    /** For each version, the time when it was last the newest version; `usedAt` has the time when it was last used. */
-    const pinnedUntil: number[] = [];
+    /** For each earlier version, the time when the next version replaced it as the newest; `usedAt` has the time when it was last used. */
+    const replacedAt: number[] = [];
     const usedAt = new Map<number, number>();
     for (let step = 0; step < 40; step++) {
       const versionCount = numbers.versions.length;
-      clockMs += 1 + belowCount(20);
+      clockMs += 1 + randomBelow(20);
       await numbers.changeRandomly();
       if (numbers.versions.length > versionCount && versionCount > 0)
-        pinnedUntil[versionCount - 1] = clockMs;
-      clockMs += 1 + belowCount(20);
+        replacedAt[versionCount - 1] = clockMs;
+      clockMs += 1 + randomBelow(20);
       if (next() < 0.3) {
-        const version = belowCount(numbers.versions.length);
+        const version = randomBelow(numbers.versions.length);
         const { segments } = numbers.versions[version]!.snapshot;
         const filesPresent = await listDatasetFiles(id);
         const isWhole = segments.every(({ path }) => filesPresent.includes(path));
@@ -87,13 +87,13 @@ test(`the files that stay are those of the versions within the window and of tho
       }
       if (next() < 0.7) continue;
       const lastVersion = numbers.versions.length - 1;
-      const chosenVersion = next() < 0.3 ? belowCount(lastVersion + 1) : undefined;
-      const sinceTime = next() < 0.3 ? clockMs - belowCount(60) : undefined;
-      const windowBegins = Math.min(clockMs - keepMs, (sinceTime ?? Infinity) - 1);
+      const chosenVersion = next() < 0.3 ? randomBelow(lastVersion + 1) : undefined;
+      const sinceTime = next() < 0.3 ? clockMs - randomBelow(60) : undefined;
+      const windowStart = Math.min(clockMs - keepMs, (sinceTime ?? Infinity) - 1);
       const neededVersions = numbers.versions.filter(
         (_, version) =>
           version === lastVersion ||
-          (pinnedUntil[version] ?? Infinity) > windowBegins ||
+          (replacedAt[version] ?? Infinity) > windowStart ||
           version === chosenVersion ||
           clockMs - (usedAt.get(version) ?? -Infinity) <= pinMs,
       );
@@ -109,7 +109,7 @@ test(`the files that stay are those of the versions within the window and of tho
       expect([round, step, await listDatasetFiles(id)]).toEqual([round, step, filesLeft]);
       if (plan !== undefined) vacuumCount++;
       const currentSnapshot = await newStore(keepMs, pinMs).snapshot(id);
-      for (let one = lastVersion; one < currentSnapshot.version; one++) pinnedUntil[one] = clockMs;
+      for (let one = lastVersion; one < currentSnapshot.version; one++) replacedAt[one] = clockMs;
       numbers.noteVersionsWithoutSegments(currentSnapshot);
       expect(segmentProperties(currentSnapshot)).toEqual(
         segmentProperties(numbers.versions[lastVersion]!.snapshot),
@@ -243,8 +243,8 @@ test.each(['listed', 'removed'])('a vacuum goes on if schema files cannot be %s,
   await store.endVacuum(id);
   numbers.noteVersionsWithoutSegments(await store.snapshot(id));
   if (verb === 'removed') await rmdir(otherSchema).then(() => writeFile(otherSchema, 'old'));
-  const removedBefore = (await store.diskUse(id)).old.files;
-  while ((await store.diskUse(id)).old.files === removedBefore) await numbers.changeRandomly();
+  const removedCountBefore = (await store.diskUse(id)).old.files;
+  while ((await store.diskUse(id)).old.files === removedCountBefore) await numbers.changeRandomly();
   clockMs += 10;
   await removePlannedFiles(id, (await store.beginVacuum(id, noVacuumNeeds))!);
   expect(await readdir(folder.datasetFile(id, '_schema'))).not.toContain(basename(otherSchema));

@@ -41,7 +41,7 @@ afterAll(() => rm(root, { recursive: true }));
 
 const newStore = (): Store => openStore(folder, { checkEveryMs: 0 });
 
-/** Makes a dataset with a number of random versions, among them a sorting merge; returns the version of the first one. */
+/** Makes a dataset with a number of random versions, among them a sorting merge; returns the version of the first sorting merge. */
 async function makeDataset(id: number, versionCount: number): Promise<number> {
   const numbers = new NumbersDataset(folder, newStore(), id, seededRandom(5));
   while (numbers.versions.length < versionCount) await numbers.changeRandomly();

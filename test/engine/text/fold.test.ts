@@ -4,7 +4,7 @@ import { caseFoldCode } from '../../../engine/text/fold.js';
 import { byTier } from '../../tier.js';
 import { isSeparator, separators } from '../../../engine/text/text-tokenizer.js';
 
-/** Beyond the second plane, no letter has cases and few codes are assigned, so only the slow tier tests these codes. */
+/** Beyond the second plane, no letter has cases and nearly all letters are ideographs, so only the slow tier tests these codes. */
 const endCodePoint = byTier(0x20000, 0x110000);
 
 const hexEscape = (code: number): string => `\\x{${code.toString(16)}}`;

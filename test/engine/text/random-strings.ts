@@ -46,9 +46,9 @@ export function randomText(random: Random): string | null {
   if (kind === 0) return null;
   if (kind === 1) return '';
   if (kind === 2) return pickRandom(random, separators);
-  const words = 1 + randomBelow(random, kind === 3 ? 80 : 8);
+  const wordCount = 1 + randomBelow(random, kind === 3 ? 80 : 8);
   let text = '';
-  for (let i = 0; i < words; i++) text += randomWord(random) + pickRandom(random, separators);
+  for (let i = 0; i < wordCount; i++) text += randomWord(random) + pickRandom(random, separators);
   return text;
 }
 

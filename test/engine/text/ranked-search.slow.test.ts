@@ -25,7 +25,7 @@ const columns = [
 
 let engineFixture: EngineFixture;
 let indexedDataset: TestDataset;
-/** The same records, in files from which the text index has been removed. */
+/** The records of `indexedDataset`, in files from which the text index has been removed. */
 let scannedDataset: TestDataset;
 let records: readonly TestRow[];
 
@@ -214,8 +214,8 @@ function naiveRanking(words: string): string[] {
     for (const term of terms) {
       const frequency = text?.filter((word) => word === term).length ?? 0;
       if (frequency === 0) return null;
-      const documents = textsPresent.filter((other) => other.includes(term)).length;
-      const idf = Math.log(1 + (textsPresent.length - documents + 0.5) / (documents + 0.5));
+      const documentCount = textsPresent.filter((other) => other.includes(term)).length;
+      const idf = Math.log(1 + (textsPresent.length - documentCount + 0.5) / (documentCount + 0.5));
       const length = text!.length / average;
       score += (idf * frequency * 2.2) / (frequency + 1.2 * (0.25 + 0.75 * length));
     }

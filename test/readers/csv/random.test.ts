@@ -76,7 +76,7 @@ interface RandomTable {
   readonly rows: readonly string[][];
 }
 
-/** Returns a random well-formed table; each column mostly has cells of one kind, which are written in any of the allowed ways. */
+/** Returns a random well-formed table, about half of whose columns have mostly numbers; cells are written in any of the allowed ways. */
 function randomTable(next: Random): RandomTable {
   const delimiter = pickRandom(next, [',', ',', ',', ';', '\t', '|', '¦']);
   const width = 1 + randomBelow(next, 6);

@@ -81,7 +81,7 @@ const gtfDialect: FeatureDialect = {
 
 function randomFeatures(
   next: Random,
-  { head, attribute, end }: FeatureDialect,
+  { head, attribute, end: separator }: FeatureDialect,
   share: number,
 ): string {
   const lineEnd = pickRandom(next, ['\n', '\r\n']);
@@ -100,9 +100,9 @@ function randomFeatures(
       orUnusual(pickRandom(next, ['+', '-', '.']), unusualCells.strand),
       orUnusual(pickRandom(next, ['.', '2']), unusualCells.phase),
       orUnusual(
-        Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(end),
+        Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(separator),
         ['.', '', 'a=1\tb=2'],
-      ) + orUnusual('', [end, `${end} `]),
+      ) + orUnusual('', [separator, `${separator} `]),
     ];
     text += line.join('\t') + lineEnd;
     if (next() < share)

@@ -11,7 +11,7 @@ import { openSource } from '../../../readers/source/open-source.js';
 import { importChunks } from '../import-pieces.js';
 
 const fixtureFolder = 'test/fixtures/jsonl/bad';
-const expectedErrorByFile = new Map(
+const expectedOutcomeByFile = new Map(
   readFileSync(`${fixtureFolder}/expected.txt`, 'utf8')
     .split('\n')
     .filter((line) => line.includes(' ==>'))
@@ -21,7 +21,7 @@ const expectedErrorByFile = new Map(
 test.each(readdirSync(fixtureFolder).filter((file) => file.startsWith('json_')))(
   '%s has the outcome of the table',
   async (file) => {
-    const outcome = expectedErrorByFile.get(file);
+    const outcome = expectedOutcomeByFile.get(file);
     expect(outcome).toBeDefined();
     const [, words] = /^error (.*)$/.exec(outcome!) ?? [];
     const { error, records } = await importFixture(file);

@@ -199,7 +199,7 @@ function randomListText(next: Random, depth: number): string {
   return `[${Array.from({ length: Math.floor(next() * 4) }, () => value()).join(',')}]`;
 }
 
-/** Returns a function that returns JSON objects with the same few keys, usually in the same order. */
+/** Returns a function that returns JSON objects with some of the same few keys, usually in the same order. */
 function randomObjectTexts(next: Random, depth: number): () => string {
   const count = 1 + Math.floor(next() * 6);
   const names = ['a', 'b', 'a long name of a field', 'é', 'b"q', 'dots.in', 'x'.repeat(16), '_id', '_commit', '\ud800k', 'a']; // prettier-ignore

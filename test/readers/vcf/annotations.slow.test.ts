@@ -36,8 +36,8 @@ function importExploded(
 }
 
 /**
- * Returns the names that annotations may use for an allele, implemented independently from the manuals of the tools: the allele itself,
- * and at indels whose alleles share their first base also the allele without this base, or `-`.
+ * Returns the names that annotations may use for an allele, according to the manuals of the tools and without the code of the product: the
+ * allele itself, and at indels whose alleles share their first base also the allele without this base, or `-` if nothing remains.
  */
 function alleleNamesOf(allele: string, alleles: readonly string[]): string[] {
   const plainAlleles = alleles.filter((one) => one !== '*');
@@ -48,7 +48,10 @@ function alleleNamesOf(allele: string, alleles: readonly string[]): string[] {
     : [allele];
 }
 
-/** Returns the rows that an import with exploded annotations must have: one for each annotation of a row's allele or of no allele. */
+/**
+ * Returns the rows that an import with exploded annotations must have: one for each annotation of a row's allele or of none of the
+ * alternate alleles, or one without annotation.
+ */
 function explodeRows(rows: readonly ImportedRow[], key: string): ImportedRow[] {
   return rows.flatMap((row) => {
     const list = infoOf(row)[key];

@@ -81,7 +81,7 @@ describe('real files', () => {
     expect(rowIndex).toBe(rows.length);
   });
 
-  /** Compares the INFO values of a record with the text of the line, split by the test and converted to the types in the header. */
+  /** Compares the INFO values of a record with the text of the line, split by the test and converted to the types of the columns. */
   function compareInfo(
     info: Record<string, unknown>,
     text: string,

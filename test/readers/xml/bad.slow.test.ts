@@ -202,9 +202,9 @@ describe('expensive documents are refused or read in little time (F11, T0)', () 
 });
 
 test('entities cause no request and no growth of memory', async () => {
-  let requests = 0;
+  let requestCount = 0;
   const server = createServer((_, response) => {
-    requests++;
+    requestCount++;
     response.end('x');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -221,6 +221,6 @@ test('entities cause no request and no growth of memory', async () => {
   ])
     await errorOrCount(text);
   await new Promise((resolve) => server.close(resolve));
-  expect(requests).toBe(0);
+  expect(requestCount).toBe(0);
   expect(process.memoryUsage().rss - rssBefore).toBeLessThan(100 << 20);
 });

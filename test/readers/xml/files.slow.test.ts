@@ -6,7 +6,7 @@ import { castToColumns, parseRecordsByFastXmlParser } from './oracle.js';
 import { importSource } from '../import-source.js';
 
 const fixtureFolder = 'test/fixtures/xml';
-/** The numbers of records at the depths 0 (always one), 1 and 2 in each file, the latter from the independent counts in SOURCES.md. */
+/** The numbers of records in each file at depth 0 (always one) and, from the independent counts in SOURCES.md, at the depths 1 and 2. */
 const recordCountCases = [
   ...readFileSync(`${fixtureFolder}/SOURCES.md`, 'utf8').matchAll(/^\| (\S+) \| (\d+) \/ (\d+)/gm),
 ].map(([, file, one, two]) => ({ file: file!, counts: [1, Number(one), Number(two)] }));

@@ -38,9 +38,9 @@ function answerTo({ name, args }: HostCall): HostCallResult {
 }
 
 /** Matches the calls that a batch does not answer: all calls that fail, and some others. */
-const unansweredCalls = /[37]"\]\]/;
+const unansweredCallPattern = /[37]"\]\]/;
 
-/** Returns a cache of the answers for one job in one thread, and the list of the calls that it has made to the host. */
+/** Returns the host of one job in one thread, which caches answers, the list of the calls that it asks, and the kept results of the job. */
 function newJobCache() {
   const askedCalls: string[] = [];
   const answers = new HostAnswerCache();
@@ -55,7 +55,7 @@ function newJobCache() {
       : unpackStrings(batch);
     askedCalls.push(...texts);
     return packAnswers(
-      texts.map((text) => (unansweredCalls.test(text) ? null : answerTo(callOfText(text)))),
+      texts.map((text) => (unansweredCallPattern.test(text) ? null : answerTo(callOfText(text)))),
     );
   });
   return { asked: askedCalls, host: createHost(evaluationOrigin, answers), kept: new JobResults() };
@@ -219,7 +219,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
       }
     }
     // Each call that a batch answers was requested only once.
-    const answeredCalls = askedCalls.filter((one) => !unansweredCalls.test(one));
+    const answeredCalls = askedCalls.filter((one) => !unansweredCallPattern.test(one));
     expect(answeredCalls.filter((one, i) => answeredCalls.indexOf(one) !== i)).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ const longTimeoutMs = 100_000_000;
 
 function evaluate(
   expression: string,
-  run: Partial<ExpressionTaskOptions> = {},
+  givenOptions: Partial<ExpressionTaskOptions> = {},
   body = '{}',
 ): Promise<string> {
   const task = { expression, dataType: 'auto', isList: null, body, now: 0 } as const;
@@ -34,7 +34,7 @@ function evaluate(
     isUrgent: false,
     userId: ++lastUserId,
   };
-  const options = { ...ownOptions, ...run };
+  const options = { ...ownOptions, ...givenOptions };
   return expressionThreads.runTask('evaluate', { ...task, user }, options);
 }
 

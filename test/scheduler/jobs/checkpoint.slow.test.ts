@@ -10,7 +10,7 @@ import { Lake } from '../lake.js';
 
 /*
  * Kills the task that writes a checkpoint at every step. Afterwards, the checkpoint exists, agrees with the log, and has the name that
- * other readers of Delta tables expect. Each case begins with a log of a hundred entries without a checkpoint.
+ * other readers of Delta tables expect. Each case begins with a hundred commits and their merges, without a checkpoint.
  */
 let templateFolder: string;
 let datasetId: number;

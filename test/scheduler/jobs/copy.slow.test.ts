@@ -71,7 +71,7 @@ test.each([
     lake = await Lake.open(root);
     const seenTree = await readTreeBelow(targetFolderId);
     expect([[], copiedTree]).toContainEqual(seenTree);
-    expect(seenTree.length > 0).toBe(point !== 'copy.linked'); // `copy.linked` is the only crash point before the transaction of the copy
+    expect(seenTree.length > 0).toBe(point !== 'copy.linked'); // only `copy.linked` kills the server before the transaction of the copy
     expect(await readTreeBelow(sourceFolderId)).toEqual(expectedTree);
     await lake.close();
 

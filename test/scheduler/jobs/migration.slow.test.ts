@@ -33,7 +33,7 @@ beforeAll(async () => {
           await lake.createFile(`${i}.vcf`, vcfTextOf(rowsPerFile)),
         ),
       );
-    // Matches single records of each segment.
+    // Matches some records of each segment.
     const fewRecords = { filters: [{ or: [['info.DP', 3], ['genomic_coordinates.start__range', [20_000, 30_000]]] }] }; // prettier-ignore
     await waitUntilCompleted(scheduler, lake.queueMigration(sourceDatasetId, sourceDatasetId, { commitMode: 'delete', sourceParams: fewRecords })); // prettier-ignore
   });

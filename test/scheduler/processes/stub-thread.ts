@@ -1,6 +1,6 @@
 import type { Outcome } from '../../../engine/core/outcome.js';
 
-/** Job functions for tests of the pool: the bytes of a job say what its thread must do. */
+/** The job function for tests of the pool: the bytes of a job say what its thread must do; a job in shared memory makes it spin. */
 export async function gzip(job: Uint8Array): Promise<Outcome<Uint8Array>> {
   if (job.buffer instanceof SharedArrayBuffer) {
     job[0] = 1;

@@ -54,7 +54,7 @@ async function queueImport(targetDatasetId: number = datasetId, priority = 5): P
 const waitUntilWorkerHas = (...taskIds: readonly number[]): Promise<void> =>
   worker.waitForTasks(lake, ...taskIds);
 
-/** Outdates the result of a task some times, each time beside the other tasks. */
+/** Outdates the result of a task `times` times; after each time, waits until the worker has this task again, and the other tasks. */
 async function outdate(
   taskId: number,
   times: number,

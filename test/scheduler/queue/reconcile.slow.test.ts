@@ -47,10 +47,10 @@ async function runTasks(taskIds: readonly number[] = []): Promise<void> {
 
 async function newDatasetWithCommits(name: string, commits = 2): Promise<number> {
   const datasetId = await lake.createDataset(name);
-  const tasks: number[] = [];
+  const taskIds: number[] = [];
   for (let n = 1; n <= commits; n++)
-    tasks.push((await lake.queueInlineImport(datasetId, `{"a":${n}}`)).id);
-  await runTasks(tasks);
+    taskIds.push((await lake.queueInlineImport(datasetId, `{"a":${n}}`)).id);
+  await runTasks(taskIds);
   return datasetId;
 }
 

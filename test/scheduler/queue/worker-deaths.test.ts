@@ -5,8 +5,8 @@ import { pollUntil } from '../../until.js';
 import { HoldingWorker } from './holding-worker.js';
 
 /*
- * Tests a worker that keeps the tasks that it receives until the test decides how they end (threat R2, and for threat T0 the budget
- * `taskAttempts`).
+ * Tests how the scheduler deals with deaths of its worker (threat R2, and for threat T0 the budget `taskAttempts`). The worker is
+ * simulated: it keeps the tasks that it receives until the test decides how they end.
  */
 
 let lake: Lake;

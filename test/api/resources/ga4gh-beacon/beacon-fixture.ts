@@ -18,7 +18,7 @@ export interface VariantCall {
 
 /**
  * A VCF file with alleles of several kinds: plain ones, several at one position, insertions and deletions with the preceding base, symbolic
- * ones, and none.
+ * ones, and a record without an alternate allele.
  */
 export const beaconVcf = `##fileformat=VCFv4.3
 ##reference=GRCh38

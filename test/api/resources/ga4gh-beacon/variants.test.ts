@@ -24,8 +24,8 @@ function askVariants(parameters: QueryParameters, id = datasetId): Promise<Answe
   return ann.get(`/beacon/v2/acme/datasets/${id}/g_variants?${query}`);
 }
 
-/** Returns the records that a request should find, by an independent implementation of the parameters of GA4GH Beacon v2. */
-function expectedCalls(parameters: QueryParameters): readonly VariantCall[] {
+/** Returns the records that a request should find, by an independent implementation of the parameters that `variantQueries` use. */
+function findExpectedCalls(parameters: QueryParameters): readonly VariantCall[] {
   const { referenceName, start, end, referenceBases, alternateBases, geneId } = parameters;
   const chromosome = referenceName && ({ 'NC_000013.11': '13', 'refseq:NC_000017.11': '17', MT: 'M' }[referenceName] ?? referenceName.replace('chr', '')); // prettier-ignore
   const [startMin, startMax] = (start ?? '').split(',').map(Number) as [number, number?];
@@ -107,13 +107,13 @@ const variantQueries: readonly QueryParameters[] = [
 
 describe('a request finds what the lines of the file have', () => {
   test.each(variantQueries)('%j', async (parameters) => {
-    const total = expectedCalls(parameters).length;
+    const total = findExpectedCalls(parameters).length;
     const { status, json } = await askVariants(parameters);
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });
 
   test('and some are found in each of the ways', () => {
-    const counts = variantQueries.map((one) => expectedCalls(one).length);
+    const counts = variantQueries.map((one) => findExpectedCalls(one).length);
     expect([...new Set(counts)].toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 6, 11]);
   });
 
@@ -127,7 +127,7 @@ describe('a request finds what the lines of the file have', () => {
         one['referenceBases'] !== 'C',
     ),
   )('also by a variant alone: %j', async (parameters) => {
-    const total = expectedCalls(parameters).length;
+    const total = findExpectedCalls(parameters).length;
     const { status, json } = await askVariants(parameters, bareBeaconId);
     expect([status, json['responseSummary']]).toEqual([200, { exists: total > 0, numTotalResults: total }]); // prettier-ignore
   });

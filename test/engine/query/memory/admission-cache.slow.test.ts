@@ -103,13 +103,13 @@ describe('the cache of columns', () => {
     [10, 8_000],
   ])(
     'what is asked for again and again stays among %i queries for %i other keys each',
-    (queries, keys) => {
+    (queryCount, keysPerQuery) => {
       const cache = new AdmissionCache(1_000);
       const hotKeys = numberedKeys('hot', 80);
       for (let i = 0; i < 20; i++) countCacheHits(cache, hotKeys);
       for (let round = 0; round < 3; round++) {
-        for (let i = 0; i < queries; i++)
-          countCacheHits(cache, numberedKeys(`once ${round} ${i} `, keys));
+        for (let i = 0; i < queryCount; i++)
+          countCacheHits(cache, numberedKeys(`once ${round} ${i} `, keysPerQuery));
         expect(countCacheHits(cache, hotKeys)).toBe(hotKeys.length);
       }
     },

@@ -57,13 +57,13 @@ describe('columns without deleted rows', () => {
       (segment, i) =>
       withMoreDeleted(segment, Int32Array.from({ length: rowsPerSegment }, (_, row) => row).filter(isDeleted[i]!)), // prettier-ignore
     );
-    const live = changedSegments.map(liveRowCount);
+    const liveRowCounts = changedSegments.map(liveRowCount);
     return {
       ...dataset.snapshot,
       version: ++lastVersion,
       segments: changedSegments,
-      rows: live.reduce((sum, count) => sum + count, 0),
-      live,
+      rows: liveRowCounts.reduce((sum, count) => sum + count, 0),
+      live: liveRowCounts,
     };
   }
   const isFifth = (row: number): boolean => row % 5 === 2;

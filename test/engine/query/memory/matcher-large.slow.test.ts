@@ -24,8 +24,8 @@ import { compileMatcher, selectionByPredicate } from './compile-matcher.js';
 import { freshSeed } from '../../../seed.js';
 
 /*
- * Compares the evaluation of predicates by columns of thousands of rows with a simple loop. Such columns exercise loops over machine words,
- * long lists of matches, and a few matches among many rows.
+ * Compares the evaluation of predicates over columns of 1 to 6,000 rows with a simple loop. Columns of thousands of rows exercise loops
+ * over machine words, long lists of matches, and a few matches among many rows.
  */
 const givenSeed = process.env['STRANDLAKE_SEED'];
 const seeds = givenSeed === undefined ? [1, 2, freshSeed] : [Number(givenSeed)];
@@ -128,7 +128,7 @@ function randomColumnsUnderTest(random: Random, rows: number): readonly ColumnUn
       numberValues(Float64Array),
     ),
     columnUnderTestOf(random, 'flag', 'boolean', rows, () => random.chance(0.5), (values) => ({ kind: 'flags', flags: Uint8Array.from(values, Number) })), // prettier-ignore
-    // The values are sorted, as they often are in real data, so that matching rows are neighbours.
+    // The values of the next two columns ascend, as they often do in real data, so that matching rows are neighbours.
     columnUnderTestOf(random, 'chromosome', 'string', rows, ascendingValues((i) => `chr${i % 24}`, rows), dictionaryValues(Uint8Array)), // prettier-ignore
     columnUnderTestOf(random, 'start', 'long', rows, ascendingValues((i) => BigInt(i), rows), numberValues(Int32Array)), // prettier-ignore
     columnUnderTestOf(random, 'few', 'string', rows, () => random.pick(['A', 'C', 'G', 'T', 'a', '']), dictionaryValues(Uint8Array)), // prettier-ignore

@@ -42,7 +42,10 @@ function randomTestRows(random: Random): TestRow[] {
   });
 }
 
-/** The index that a segment lacks, and for which chunks of a row group; the chunks of the reserved columns have the first numbers. */
+/**
+ * The index that a segment lacks, and for which chunks of a row group; a chunk without OffsetIndex has no ColumnIndex either. The chunks of
+ * the reserved columns have the first numbers.
+ */
 const missingIndexCases: readonly (readonly [
   name: string,
   index: 'OffsetIndex' | 'ColumnIndex',

@@ -275,13 +275,13 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
     expect(spanCount).toBeGreaterThan(50);
   });
 
-  /** Returns the numbers of the Bloom filters read for a query, of the row groups that remain to be read, and of the matching records. */
+  /** Returns how many Bloom filters are read for a query, how many row groups then remain to be read, and how many records match. */
   const lookUp = async (filters: unknown) => {
     const parsedQuery = parseQuery({ filters, limit: 10_000 }, dataset.fields);
     const pagePredicate = preparePagePredicate(parsedQuery.predicate, columns)!;
-    let filtersRead = 0;
+    let bloomFilterReadCount = 0;
     const groups = groupsToRead(file, pagePredicate, (chunk) => {
-      filtersRead++;
+      bloomFilterReadCount++;
       return file.filter(chunk);
     });
     const isMatch = filterPredicate(filters, columns);
@@ -292,7 +292,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
       parsedQuery,
     );
     expect(total).toBe(rows.filter(isMatch).length);
-    return { filtersRead, groups: groups.length, total };
+    return { filtersRead: bloomFilterReadCount, groups: groups.length, total };
   };
 
   test('explain tells which segments filters ruled out, and which were evaluated on pages or columns', async () => {

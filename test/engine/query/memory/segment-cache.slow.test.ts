@@ -42,7 +42,7 @@ describe('dictionaries in the cache', () => {
 
   const valueOf = (field: string, i: number): string => `${field} ${i % distinctCount} `.padEnd(100, '-'); // prettier-ignore
 
-  /** Runs a query; returns its facets, and how often it found a value in the cache and did not. */
+  /** Runs a query; returns its total, its facets, and the numbers of cache hits and misses. */
   const ask = async (body: object) => {
     const usageBefore = memory.cacheUsage();
     const { snapshot, fields } = dataset;

@@ -128,7 +128,7 @@ describe('shards in threads', () => {
     expect(await recordsOfPage({})).toEqual(textsFrom(0, 100));
     expect(await recordsOfPage({ offset: 450, limit: 50 })).toEqual(textsFrom(450, 500));
     expect(await recordsOfPage({ filters: [['depth__gte', 10]], limit: 490 })).toEqual(textsFrom(10, 500)); // prettier-ignore
-    // The rows of both segments, or of an order in which either segment may be the first.
+    // No records are sent along if the page has rows of both segments, or if an order does not tell which segment comes first.
     expect(await recordsOfPage({ offset: 450, limit: 51 })).toBeUndefined();
     expect(await recordsOfPage({ ordering: ['-depth'], limit: 20 })).toBeUndefined();
   });

@@ -36,17 +36,17 @@ describe('hashes of strings', () => {
           );
         });
         const hashes = stringHashes(columnOf(strings));
-        const indices = new Map<string, number[]>();
+        const indicesByText = new Map<string, number[]>();
         for (const [i, text] of strings.entries()) {
           if (text === null) continue;
           const lower = lowerCase(text);
-          indices.set(lower, [...(indices.get(lower) ?? []), i]);
+          indicesByText.set(lower, [...(indicesByText.get(lower) ?? []), i]);
         }
         let otherCount = 0;
-        const searchedTexts = [...indices.keys(), '', 'nobody has this', 'é', 'k'];
+        const searchedTexts = [...indicesByText.keys(), '', 'nobody has this', 'é', 'k'];
         for (const text of searchedTexts) {
           const foundIndices = hashes.find(text);
-          const expected = indices.get(text) ?? [];
+          const expected = indicesByText.get(text) ?? [];
           expect(foundIndices.filter((i) => expected.includes(i))).toEqual(expected);
           expect(foundIndices.toSorted((a, b) => a - b)).toEqual(foundIndices);
           expect(foundIndices.every((i) => strings[i] !== null)).toBe(true);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => engineFixture.close());
 
-/** Returns the files of the dataset that this process has open. */
+/** Returns the paths of the dataset's files that this process has open; none on other systems than Linux. */
 function openDatasetFiles(): readonly string[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc/self/fd').flatMap((fd) => {

@@ -48,8 +48,8 @@ function idColumn(ids: readonly number[]): MemoryColumn {
 }
 
 /**
- * Returns a value before which none of a segment's values sorts: the first of them, or one before it; null if the segment has no value;
- * undefined, sometimes at random, if the bound is unknown.
+ * Returns a value before which none of a segment's values sorts: the first of them, or one before it; null if the segment has no value.
+ * Returns undefined, for an unknown bound, if a value is not finite, and sometimes at random.
  */
 function randomBound(
   random: Random,

@@ -16,7 +16,7 @@ export function leafPaths(columns: Columns, columnsAbove: Columns = []): readonl
   });
 }
 
-/** Returns all values of a record at a leaf of `columns`, without nulls. */
+/** Returns all values of a leaf in a value of the first of `columns`, which are the columns on the path to the leaf; without nulls. */
 export function leafValuesAt(value: Value, columns: Columns): readonly Value[] {
   if (value === null) return [];
   const [column, ...columnsBelow] = columns as [Column, ...Column[]];

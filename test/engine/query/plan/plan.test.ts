@@ -15,9 +15,9 @@ import type { LeafStats, Snapshot } from '../../../../engine/store/store.js';
 import { column, fieldRows, listColumn } from '../dataset.js';
 
 /*
- * plan.txt contains cases `SETTING request ==> plan`. A plan is written as the number of segments and records that may match, `heavy` if
- * the query is, and its steps, joined by ` | `, each as `step executor columns cost ms: reason`. With STRANDLAKE_PLANS=write, the test
- * writes the plans that it finds into the file, to be read before they are committed.
+ * plan.txt contains cases `SETTING request ==> plan`. A plan is written as the number of segments that may contain a match, the number of
+ * their records, `heavy` if the query is, and its steps, joined by ` | `, each as `step executor columns cost ms: reason`. With
+ * STRANDLAKE_PLANS=write, the test writes the plans that it finds into the file, to be read before they are committed.
  */
 
 const columns: Columns = [
@@ -44,10 +44,10 @@ const columns: Columns = [
 const fields = fieldRows(columns, []);
 
 /**
- * Returns a snapshot with segments of `rows` records, sorted by chromosome 1, 2, 3 …; each variant follows from the position. `depth` is
+ * Returns a snapshot with segments of `rowsPerSegment` records, sorted by chromosome 1, 2, 3 …; each variant follows from the position. `depth` is
  * from 0 to 100, `gene` from A to Z.
  */
-function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
+function snapshotOf(segmentCount: number, rowsPerSegment = 1_000_000): Snapshot {
   const statsOf = (i: number): Readonly<Record<string, LeafStats>> => ({
     depth: { nulls: 0, min: 0, max: 100 },
     gene: { nulls: 10, min: 'A', max: 'Z' },
@@ -55,9 +55,9 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
     'genomic_coordinates.chromosome': { nulls: 0, min: String(i + 1), max: String(i + 1) },
     'genomic_coordinates.start': { nulls: 0, min: 1, max: 240_000_000 },
   });
-  const allSegments = Array.from({ length: segments }, (_, i) => ({
+  const allSegments = Array.from({ length: segmentCount }, (_, i) => ({
     path: `part-${i}.parquet`,
-    rows,
+    rows: rowsPerSegment,
     bytes: 1,
     format: 2,
     checksum: '',
@@ -70,8 +70,8 @@ function snapshotOf(segments: number, rows = 1_000_000): Snapshot {
     version: 1,
     columns,
     segments: allSegments,
-    rows: segments * rows,
-    bytes: segments,
+    rows: segmentCount * rowsPerSegment,
+    bytes: segmentCount,
     files: ['schema', ...allSegments.map(({ path }) => path)],
   };
 }
@@ -102,7 +102,7 @@ const refusedColumn = (key: string, reason: string): Partial<PlannerContext> => 
 const fourSegments = snapshotOf(4);
 const cursorRequest = { after: { keys: [], file: 2, row: 7n }, total: 100, seen: 10 };
 
-/** The statistics and the available executors, by the word with which a case begins. */
+/** The snapshot, the available executors, the cursor, and whether records are read in batches, by the word with which a case begins. */
 const planSettings: Readonly<Record<string, PlanSetting>> = {
   memory: { snapshot: fourSegments, available: {} },
   small: { snapshot: snapshotOf(1, 1_000), available: {} },

@@ -27,11 +27,11 @@ test(`a case variant lies between two bounds exactly if one of all variants does
   let insideCount = 0;
   let outsideCount = 0;
   for (let round = 0; round < 20_000; round++) {
-    const begin = random.chance(0.5) ? randomText(3) : '';
-    const bounds = [begin + randomText(4), begin + randomText(4)].map((each) => Buffer.from(each));
+    const prefix = random.chance(0.5) ? randomText(3) : '';
+    const bounds = [prefix + randomText(4), prefix + randomText(4)].map((each) => Buffer.from(each));
     const [low, high] = bounds.sort(Buffer.compare) as [Buffer, Buffer];
     const values = random.list(1 + random.integerBelow(2), () => {
-      const ownLetters = random.chance(0.6) ? begin.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
+      const ownLetters = random.chance(0.6) ? prefix.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';
       return ownLetters + randomText(5, asciiChars);
     });
     const expected = values
@@ -81,9 +81,9 @@ test('a string beyond ASCII has variants that are not known', () => {
 });
 
 test('a variant of the genome is told from its neighbours in any letter case', () => {
-  const variantsBetween = caseVariantsBetween(['grch38-1-12345-a-g'])!;
+  const hasVariantBetween = caseVariantsBetween(['grch38-1-12345-a-g'])!;
   const isBetween = (low: string, high: string) =>
-    variantsBetween(Buffer.from(low), Buffer.from(high));
+    hasVariantBetween(Buffer.from(low), Buffer.from(high));
   expect(isBetween('GRCh38-1-12340-A-G', 'GRCh38-1-12350-A-G')).toBe(true);
   expect(isBetween('GRCh38-1-12346-A-G', 'GRCh38-1-12350-A-G')).toBe(false);
   expect(isBetween('GRCh38-2-1-A-G', 'GRCh38-2-9-A-G')).toBe(false);

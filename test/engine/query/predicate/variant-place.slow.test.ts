@@ -76,7 +76,7 @@ function recordWithCoordinates(place: GenomicCoordinates, variant: string): Test
   return { genomic_coordinates: { ...place }, variant };
 }
 
-/** Returns whether a record has no variant, or one that begins as its coordinates say. */
+/** Returns whether a record has no variant, or one that begins with its complete coordinates, whose chromosome contains no hyphen. */
 function followsFromCoordinates({ genomic_coordinates: value, variant }: TestRow): boolean {
   if (typeof variant !== 'string') return true;
   const place = value as GenomicCoordinates | null;

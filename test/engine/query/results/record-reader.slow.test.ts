@@ -247,7 +247,7 @@ describe('records read from their pages', () => {
         const cache = newRowCache(areInMemory);
         const foundTexts = recordTextsOfFile(file, cache, requestedRows, projection);
         expect(firstDifference(foundTexts, requestedRows.map((row) => expectedTexts[row]!))).toBeUndefined(); // prettier-ignore
-        // A reader of one record decodes no whole page.
+        // A single record is read without decoding whole pages, so each row is also read alone.
         for (const row of requestedRows)
           expect(recordTextsOfFile(file, cache, [row], projection)).toEqual([expectedTexts[row]]);
       }

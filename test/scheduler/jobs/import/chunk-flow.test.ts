@@ -80,7 +80,7 @@ describe('several sources', () => {
    * Returns a `ChunkFlow`, and a function that feeds it a source of `count` chunks. With `isHeld`, each chunk waits until the test releases
    * it by its name in `held`.
    */
-  function sources(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
+  function newChunkFlow(outcomes: Readonly<Record<string, ChunkOutcome | Error>> = {}) {
     const chunks = new ChunkFlow(3, new AbortController().signal);
     const begun: string[] = [];
     const heldChunks = new Map<string, () => void>();
@@ -101,7 +101,7 @@ describe('several sources', () => {
   }
 
   test('overlap: a source begins while chunks of the one before are in progress', async () => {
-    const { chunks, begun, held, feed } = sources();
+    const { chunks, begun, held, feed } = newChunkFlow();
     expect(await feed('a', 1, true)).toBe(1);
     expect(await feed('b', 2)).toBe(2);
     expect(begun).toEqual(['a0', 'b0', 'b1']);
@@ -110,7 +110,7 @@ describe('several sources', () => {
   });
 
   test('end independently, and all of their chunks are counted', async () => {
-    const { chunks, begun, feed } = sources({ a0: 'end' });
+    const { chunks, begun, feed } = newChunkFlow({ a0: 'end' });
     expect(await feed('a', 9)).toBe(9);
     expect(await feed('b', 2)).toBe(2);
     await chunks.waitUntilFinished();
@@ -119,7 +119,7 @@ describe('several sources', () => {
   });
 
   test('throw the first failure in their order, whichever came first', async () => {
-    const { chunks, held, feed } = sources({ a0: new Error('early') });
+    const { chunks, held, feed } = newChunkFlow({ a0: new Error('early') });
     await feed('a', 1, true);
     await feed('b', 1, false, true);
     held.get('a0')!();
@@ -127,7 +127,7 @@ describe('several sources', () => {
   });
 
   test('stop at the first failure', async () => {
-    const { chunks, begun, feed } = sources({ a0: new Error('no') });
+    const { chunks, begun, feed } = newChunkFlow({ a0: new Error('no') });
     await feed('a', 2);
     expect(chunks.isStopped).toBe(true);
     await expect(chunks.waitUntilFinished()).rejects.toThrow('no');

@@ -134,7 +134,7 @@ describe('an import report', () => {
 });
 
 describe('rejected records', () => {
-  /** Queues an import of records whose `n` is inferred as a long; every `each`-th value is not a number. Returns its task. */
+  /** Imports a record whose `n` is a long, and queues an import of records whose every `each`-th `n` is no number. Returns its task. */
   async function queueFailingImport(
     rows: number,
     each: number,

@@ -44,7 +44,7 @@ async function runServer(crashPoint?: string): Promise<void> {
 
 type ChangeMode = 'overwrite' | 'upsert' | 'delete';
 
-/** Carries out a change of a new dataset; returns its attempts, and all that does not depend on ids and times. */
+/** Changes a new dataset by an import; returns its numbers of attempts and resumed chunks, and what does not depend on ids and times. */
 async function runChange(mode: ChangeMode, crashPoint?: string) {
   const datasetId = await lake.createDataset(`${mode} ${crashPoint === undefined ? 'whole' : 'killed'}`); // prettier-ignore
   const storedLines = Array.from(

@@ -37,7 +37,7 @@ beforeAll(async () => {
   await startImport(datasetId);
   await withLakeClosed(() => new KillableServer(root).waitForExit());
   const { segments } = await lake.store.snapshot(datasetId);
-  expectedImport = { records: await readRecords(datasetId), chunks: segments.length };
+  expectedImport = { records: await computeRecordDigest(datasetId), chunks: segments.length };
   expect(expectedImport.chunks).toBeGreaterThanOrEqual(6);
 });
 afterAll(() => lake.remove());
@@ -66,7 +66,7 @@ async function withLakeClosed(work: () => Promise<void>): Promise<void> {
 }
 
 /** Returns a digest of all records, without the ids of their commits, read by DuckDB. */
-async function readRecords(id: number): Promise<string> {
+async function computeRecordDigest(id: number): Promise<string> {
   const { files: paths } = await lake.store.snapshot(id);
   const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
   try {
@@ -94,7 +94,7 @@ async function findReadingAttempts(id: number): Promise<readonly number[]> {
 /** Checks that the import has the same result as an uninterrupted one; returns the number of chunks that each attempt has read. */
 async function checkCompleted(): Promise<Readonly<Record<number, number>>> {
   expect(await lake.readTaskRow(taskId)).toMatchObject({ status: 'completed' });
-  expect(await readRecords(datasetId)).toBe(expectedImport.records);
+  expect(await computeRecordDigest(datasetId)).toBe(expectedImport.records);
   expect(await lake.findFolderDamage()).toEqual([]);
   const attempts = await findReadingAttempts(datasetId);
   expect(attempts).toHaveLength(expectedImport.chunks);
@@ -110,12 +110,12 @@ async function readResumedChunks(): Promise<unknown> {
 /** Returns the path of the scratch folder of an attempt, which contains its journal. */
 const scratchFolderOf = (attempt: number): string => lake.data.taskScratch(taskId, attempt);
 
-/** Kills the server and the worker when the journal has `entries` entries. */
-async function interruptImport(entries = 2): Promise<void> {
+/** Kills the server and the worker when the journal has `entryCount` entries. */
+async function interruptImport(entryCount = 2): Promise<void> {
   const server = new KillableServer(root);
   const worker = await server.waitUntilReady();
   const journal = join(scratchFolderOf(1), 'journal');
-  await pollUntil(async () => server.isIdle || (await countJournalEntries(journal)) >= entries);
+  await pollUntil(async () => server.isIdle || (await countJournalEntries(journal)) >= entryCount);
   await server.killWithWorker(worker);
 }
 

@@ -36,7 +36,7 @@ const vcfShapes: readonly VcfShape[] = [
 ]; // prettier-ignore
 
 function vcfTextOf(
-  { samples, formatKeys, infoKeys, call, format }: VcfShape,
+  { samples: sampleCount, formatKeys, infoKeys, call, format }: VcfShape,
   records: number,
 ): string {
   let text = '##fileformat=VCFv4.2\n';
@@ -44,13 +44,13 @@ function vcfTextOf(
     text += `##INFO=<ID=K${i},Number=${i % 2 === 0 ? '1' : 'A'},Type=${i % 3 === 0 ? 'String' : 'Float'},Description="x">\n`;
   const keys = ['GT:1:String', 'AD:R:Integer', 'DP:1:Integer', 'GQ:1:Integer'];
   for (let i = 0; i < formatKeys; i++) keys.push(`F${i}:${i % 2 === 0 ? '1' : 'R'}:Integer`);
-  for (const key of samples === 0 ? [] : keys) {
+  for (const key of sampleCount === 0 ? [] : keys) {
     const [id, number, type] = key.split(':');
     text += `##FORMAT=<ID=${id},Number=${number},Type=${type},Description="x">\n`;
   }
-  const names = Array.from({ length: samples }, (_, i) => `\tHG${10_000 + i}`).join('');
-  const calls = samples === 0 ? '' : `\t${format}${`\t${call}`.repeat(samples)}`;
-  text += `#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO${samples === 0 ? '' : '\tFORMAT'}${names}\n`;
+  const names = Array.from({ length: sampleCount }, (_, i) => `\tHG${10_000 + i}`).join('');
+  const calls = sampleCount === 0 ? '' : `\t${format}${`\t${call}`.repeat(sampleCount)}`;
+  text += `#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO${sampleCount === 0 ? '' : '\tFORMAT'}${names}\n`;
   for (let i = 1; i <= records; i++)
     text += `22\t${i}\trs${i}\tA\tG\t100\tPASS\tK0=x;K1=0.5${calls}\n`;
   return text;

@@ -22,7 +22,7 @@ export function areAlikeAnswers(answer: string, sqlText: string): boolean {
   if (answer === sqlAnswer) return true;
   const [pieces, sqlPieces] = [splitAtNumbers(withPlainNumbers(answer)), splitAtNumbers(sqlAnswer)];
   if (pieces.length !== sqlPieces.length) return false;
-  // A tolerance is needed: a standard deviation of zero may be the square root of a rounding error.
+  // An absolute tolerance is needed, too: a standard deviation of zero may be the square root of a rounding error.
   return pieces.every((piece, index) => {
     const sqlPiece = sqlPieces[index]!;
     if (piece === sqlPiece) return true;
@@ -34,7 +34,7 @@ export function areAlikeAnswers(answer: string, sqlText: string): boolean {
   });
 }
 
-/** Splits a text into its numbers, each with its name, and the text between them. */
+/** Splits the JSON text of an answer into the numbers that are members of objects, each with its name, and the text between them. */
 function splitAtNumbers(text: string): readonly string[] {
   return text.split(/("[a-z_]+":-?[0-9][0-9.e+-]*)/);
 }

@@ -94,7 +94,7 @@ test.each(
   }
 });
 
-/** Returns a random record: with many or few values, integers or fractions, small or large, repeated or not. */
+/** Returns a random record; its columns differ in having many or few distinct values, integers or fractions, small or large ones. */
 function randomRecord(random: Random): TestRow {
   const maybe = <T>(make: () => T): T | null => (random.chance(0.1) ? null : make());
   return {

@@ -17,7 +17,8 @@ export type Dictionaries = Map<string, TestDictionary>;
 
 /**
  * Returns the records of a segment as columns in memory, at random in one of the forms in which they may be loaded: strings with or without
- * the thread's dictionary, numbers in arrays of any type that can hold them, with or without flags that say which rows have a value.
+ * a dictionary, most often that of the thread, numbers in one of the arrays that can hold them or as indices of distinct numbers, and all
+ * with or without flags that say which rows have a value.
  */
 export function randomSegmentView(
   random: Random,

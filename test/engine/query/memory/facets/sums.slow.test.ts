@@ -54,9 +54,9 @@ test(`the sum of doubles is the nearest to the exact one, however they are share
   for (let i = 0; i < 8; i++) {
     const values = randomNumbers(random);
     if (values.length === 0) continue;
-    const text = sumByThreads(random, values, 'double');
+    const text = statsByThreads(random, values, 'double');
     expect(JSON.parse(text)).toMatchObject({ count: values.length, sum: exactSum(values) });
-    expect(JSON.parse(sumByThreads(random, values, 'double'))).toMatchObject({
+    expect(JSON.parse(statsByThreads(random, values, 'double'))).toMatchObject({
       sum: exactSum(values),
     });
   }
@@ -68,12 +68,12 @@ test(`the sum of whole numbers is exact beyond 2^53 (STRANDLAKE_SEED=${seed})`, 
     const limit = random.pick([2 ** 53, 2 ** 31]);
     const values = random.list(1 + random.integerBelow(30_000), () => Math.floor(random.next() * limit) * random.pick([1, 1, -1])); // prettier-ignore
     const sum = values.reduce((all, value) => all + BigInt(value), 0n);
-    expect(sumByThreads(random, values, 'long')).toContain(`"sum":${sum}`);
+    expect(statsByThreads(random, values, 'long')).toContain(`"sum":${sum}`);
   }
 });
 
-/** Returns statistics that are computed in several parts, as by several threads, each at random by blocks or by values of two groups. */
-function sumByThreads(random: Random, values: readonly number[], type: 'double' | 'long'): string {
+/** Returns statistics computed in parts, as by several threads; each part adds its values, at random, in blocks or to two groups. */
+function statsByThreads(random: Random, values: readonly number[], type: 'double' | 'long'): string {
   const total = new StatsTotal();
   const field = { name: 'x', path: ['x'], type };
   let from = 0;
