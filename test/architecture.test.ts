@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import {
   formatNameFiles,
   sharedFileNames,
-  maxSmallFileLines,
+  smallFileLineLimit,
   registries,
   allowedSmallFiles,
   testedExports,
@@ -124,7 +124,11 @@ describe('the sources', () => {
   });
 
   test('are no small parts of a single other file: join such a file to it, or name the reason in architecture/exceptions.ts', () => {
-    const smallFiles = findSmallFilesWithOneImporter(sourceTexts, parsedSources, maxSmallFileLines);
+    const smallFiles = findSmallFilesWithOneImporter(
+      sourceTexts,
+      parsedSources,
+      smallFileLineLimit,
+    );
     const isException = ({ path, importer }: ImportedFile): boolean =>
       registries.includes(importer) || path in allowedSmallFiles;
     expect(smallFiles.filter((one) => !isException(one))).toEqual([]);

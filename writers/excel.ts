@@ -16,7 +16,7 @@ interface ExcelPart {
   /** The rows of each sheet that contains some of the records. */
   readonly pieces: readonly DeflatedSheetRows[];
   /** For each cell of a record, the number of truncated texts in this cell, over all records of the part. */
-  readonly cut: Uint32Array;
+  readonly truncatedCounts: Uint32Array;
 }
 
 interface DeflatedSheetRows extends DeflatedBlock {
@@ -48,7 +48,7 @@ export function createExcelWriter(
         const rowsXml = xml.subarray(i === 0 ? 0 : rowFormat.ends[i - 1], rowFormat.ends[i]);
         return [{ sheet: firstSheet + i, records: count, ...deflateBlock(rowsXml) }];
       });
-      return { pieces, cut: rowFormat.truncatedCounts };
+      return { pieces, truncatedCounts: rowFormat.truncatedCounts };
     },
     bytesOf: ({ pieces }) => pieces.map(({ deflated }) => deflated),
     async *join(parts, context, warn) {
@@ -70,7 +70,8 @@ export function createExcelWriter(
       yield zip.wholeEntry(...packageRelationships);
       yield beginSheet();
       for await (const part of parts) {
-        for (let i = 0; i < truncatedCounts.length; i++) truncatedCounts[i]! += part.cut[i]!;
+        for (let i = 0; i < truncatedCounts.length; i++)
+          truncatedCounts[i]! += part.truncatedCounts[i]!;
         for (const piece of part.pieces) {
           if (piece.sheet === sheets.length) {
             yield endSheet();

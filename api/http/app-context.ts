@@ -7,7 +7,7 @@ import { ExpressionThreads } from '../../scheduler/expressions/expression-thread
 import type { Scheduler } from '../../scheduler/queue/scheduler.js';
 import type { LogSink } from '../../engine/core/server-log.js';
 import { Metrics } from './metrics.js';
-import { urlSigner, type UrlSigner } from './signed-url.js';
+import { createUrlSigner, type UrlSigner } from './signed-url.js';
 
 /**
  * Limits of the web server. Settings determine `connectionsPerAddress` and the sizes of uploads in parts; the other limits have the
@@ -102,7 +102,7 @@ export class AppContext {
     this.data = services.data;
     this.config = services.config;
     this.signingKey = services.signingKey;
-    this.signer = urlSigner(services.signingKey);
+    this.signer = createUrlSigner(services.signingKey);
     this.limits = { ...defaultLimits, ...services.limits };
     this.log = log;
     this.metrics = new Metrics(services);

@@ -5,7 +5,7 @@ import { AppError, notFoundError } from '../../engine/core/errors.js';
 import { secretOf, unauthenticatedError } from './credentials.js';
 import { AppContext } from './app-context.js';
 import { userIdOfInternalRequest } from './internal-requests.js';
-import { throwIfOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
+import { throwIfOverLimit, createRateLimiter, type RateLimiter } from './rate-limiter.js';
 import type { ApiRequest, Caller } from './api-request.js';
 import { accessMetadataKey, type AccessRule } from './access-rule.js';
 import { readId } from './form.js';
@@ -13,14 +13,14 @@ import { requireResource } from './require-resource.js';
 
 /** Authenticates each request once and applies the rate limits. */
 export class Authenticator {
-  readonly #requests: RateLimiter;
-  readonly #failures: RateLimiter;
+  readonly #requestLimiter: RateLimiter;
+  readonly #failureLimiter: RateLimiter;
   /** The ids of the tokens whose time of last use is being written to the catalogue. */
   readonly #touching = new Set<number>();
 
   constructor(private readonly context: AppContext) {
-    this.#requests = rateLimiter(context.config.rateLimit, context.limits.clock);
-    this.#failures = rateLimiter(context.limits.failedLogins, context.limits.clock);
+    this.#requestLimiter = createRateLimiter(context.config.rateLimit, context.limits.clock);
+    this.#failureLimiter = createRateLimiter(context.limits.failedLogins, context.limits.clock);
   }
 
   /** Returns the caller; throws 401 without valid credentials, and 429 beyond the rate limits. */
@@ -46,22 +46,22 @@ export class Authenticator {
     if (!authentication) {
       // This limit counts only wrong secrets, and they never cause a right one to be refused: many users may share one address, and a
       // secret of at least 30 random characters cannot be guessed at any rate (threat A9).
-      throwIfOverLimit(this.#failures.acquire(request.clientAddress));
+      throwIfOverLimit(this.#failureLimiter.acquire(request.clientAddress));
       throw unauthenticatedError('wrong');
     }
-    throwIfOverLimit(this.#requests.acquire(`token ${authentication.tokenId}`));
+    throwIfOverLimit(this.#requestLimiter.acquire(`token ${authentication.tokenId}`));
     request.caller = authentication.caller;
     return authentication.caller;
   }
 
   /** Counts a wrong secret other than a token, such as the code of an invitation; throws 429 beyond the limit for the client's address. */
   countFailure(request: ApiRequest): void {
-    throwIfOverLimit(this.#failures.acquire(request.clientAddress));
+    throwIfOverLimit(this.#failureLimiter.acquire(request.clientAddress));
   }
 
   /** Applies the rate limit for the client's address to a request that is not authenticated. */
   limitAnonymousRequest(request: ApiRequest): void {
-    throwIfOverLimit(this.#requests.acquire(request.clientAddress));
+    throwIfOverLimit(this.#requestLimiter.acquire(request.clientAddress));
   }
 
   async #authenticateSecret(

@@ -32,7 +32,7 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
   /** Whether the server is at fault; such errors are logged with their stack. */
-  readonly isBug: boolean;
+  readonly isServerFault: boolean;
 }
 
 /**
@@ -45,9 +45,10 @@ export function errorAnswerOf(error: unknown): ErrorAnswer {
     const status = httpStatusByCode[error.code];
     // The client learns that the disk is full; the path and the cause are logged.
     if (error.code === 'no-space')
-      return { status, body: { detail: diskFullMessage }, isBug: true };
-    if (status >= 500) return { status, body: { detail: 'Internal server error' }, isBug: true };
-    return { status, body: error.fields ?? { detail: error.message }, isBug: false };
+      return { status, body: { detail: diskFullMessage }, isServerFault: true };
+    if (status >= 500)
+      return { status, body: { detail: 'Internal server error' }, isServerFault: true };
+    return { status, body: error.fields ?? { detail: error.message }, isServerFault: false };
   }
   if (error instanceof HttpException) {
     return frameworkErrorAnswer(error.getStatus(), error.message);
@@ -58,7 +59,7 @@ export function errorAnswerOf(error: unknown): ErrorAnswer {
   if (typeof code === 'string' && code.startsWith('FST_') && typeof status === 'number') {
     return frameworkErrorAnswer(status, (error as Error).message);
   }
-  return { status: 500, body: { detail: 'Internal server error' }, isBug: true };
+  return { status: 500, body: { detail: 'Internal server error' }, isServerFault: true };
 }
 
 interface AppErrorLike {
@@ -79,12 +80,12 @@ function isAppError(error: unknown): error is AppErrorLike {
 
 function frameworkErrorAnswer(status: number, message: string): ErrorAnswer {
   if (status === 404 || status === 414) {
-    return { status: 404, body: { detail: 'Not found' }, isBug: false };
+    return { status: 404, body: { detail: 'Not found' }, isServerFault: false };
   }
   if (status < 400 || status >= 500) {
-    return { status: 500, body: { detail: 'Internal server error' }, isBug: true };
+    return { status: 500, body: { detail: 'Internal server error' }, isServerFault: true };
   }
-  return { status, body: { detail: message }, isBug: false };
+  return { status, body: { detail: message }, isServerFault: false };
 }
 
 /** Answers every error of every handler, guard and parser. */
@@ -108,7 +109,7 @@ export class ErrorsFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<ApiRequest>();
     const reply = host.switchToHttp().getResponse<ApiReply>();
     const answer = this.missingRouteAnswer(error, request, reply) ?? errorAnswerOf(error);
-    if (answer.isBug) this.log(errorLogLine(error, request));
+    if (answer.isServerFault) this.log(errorLogLine(error, request));
     if (reply.sent || reply.raw.headersSent) {
       // part of an answer has been sent: abort the connection, so that the client does not take the answer for complete
       reply.raw.destroy();
@@ -136,17 +137,17 @@ export class ErrorsFilter implements ExceptionFilter {
     const path = request.url.split('?', 1)[0] ?? '';
     const unservedMessage = notImplementedMessage(request.method, path);
     if (unservedMessage !== undefined)
-      return { status: 501, body: { detail: unservedMessage }, isBug: false };
+      return { status: 501, body: { detail: unservedMessage }, isServerFault: false };
     const methods = this.methodsOf(path);
     if (methods.length === 0)
       return {
         status: 404,
         body: { detail: unknownPathMessage(request.method, path) },
-        isBug: false,
+        isServerFault: false,
       };
     reply.header('Allow', methods.join(', '));
     const detail = `Method "${request.method}" not allowed.`;
-    return { status: 405, body: { detail }, isBug: false };
+    return { status: 405, body: { detail }, isServerFault: false };
   }
 }
 

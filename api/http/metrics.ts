@@ -25,13 +25,13 @@ const latencyBucketsSeconds = [
  */
 export class Metrics {
   readonly #registry = new Registry<typeof Registry.OPENMETRICS_CONTENT_TYPE>();
-  readonly #requests: Histogram;
+  readonly #requestDurations: Histogram;
 
   constructor({ catalog, scheduler, queryEngine, data }: MetricSources) {
     const registers = [this.#registry];
     this.#registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     collectDefaultMetrics({ register: this.#registry });
-    this.#requests = new Histogram({
+    this.#requestDurations = new Histogram({
       name: 'strandlake_http_request_duration_seconds',
       help: 'Time from the first byte of a request to the last byte of its answer, by route.',
       labelNames: ['method', 'route', 'status'],
@@ -131,7 +131,7 @@ export class Metrics {
   recordLatency(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url ?? 'none';
     const labels = { method: request.method, route, status: String(reply.statusCode) };
-    this.#requests.observe(labels, reply.elapsedTime / 1000);
+    this.#requestDurations.observe(labels, reply.elapsedTime / 1000);
   }
 }
 

@@ -3,7 +3,7 @@ import { foldName } from '../../engine/catalog/object-names.js';
 import { isCorrectPassword } from '../../engine/catalog/passwords.js';
 import type { UserRow } from '../../engine/catalog/users.js';
 import type { AppContext } from './app-context.js';
-import { throwIfOverLimit, rateLimiter, type RateLimiter } from './rate-limiter.js';
+import { throwIfOverLimit, createRateLimiter, type RateLimiter } from './rate-limiter.js';
 
 /** Maximum number of password checks that run or wait at the same time; each takes about a fifth of a second of one core. */
 const maxWaitingChecks = 50;
@@ -14,15 +14,15 @@ const maxWaitingChecks = 50;
  */
 export class PasswordCheck {
   readonly #context: AppContext;
-  readonly #byAddress: RateLimiter;
-  readonly #byEmail: RateLimiter;
+  readonly #addressLimiter: RateLimiter;
+  readonly #emailLimiter: RateLimiter;
   #waitingCount = 0;
   #lastCheck: Promise<unknown> = Promise.resolve();
 
   constructor(context: AppContext) {
     this.#context = context;
-    this.#byAddress = rateLimiter(context.limits.failedLogins, context.limits.clock);
-    this.#byEmail = rateLimiter(context.limits.failedLogins, context.limits.clock);
+    this.#addressLimiter = createRateLimiter(context.limits.failedLogins, context.limits.clock);
+    this.#emailLimiter = createRateLimiter(context.limits.failedLogins, context.limits.clock);
   }
 
   /**
@@ -48,14 +48,14 @@ export class PasswordCheck {
   async #check(address: string, email: string, password: string): Promise<UserRow | undefined> {
     // The key is a hash, because email addresses may be long and the limiter keeps many keys.
     const emailHash = createHash('sha256').update(foldName(email)).digest('base64');
-    throwIfOverLimit(this.#byAddress.peek(address));
-    throwIfOverLimit(this.#byEmail.peek(emailHash));
+    throwIfOverLimit(this.#addressLimiter.peek(address));
+    throwIfOverLimit(this.#emailLimiter.peek(emailHash));
     const { users, passwords } = this.#context.catalog;
     const user = await users.byEmail(email);
     const hash = user && (await passwords.get(user.id));
     if ((await isCorrectPassword(password, hash)) && user?.isActive === true) return user;
-    this.#byAddress.acquire(address);
-    this.#byEmail.acquire(emailHash);
+    this.#addressLimiter.acquire(address);
+    this.#emailLimiter.acquire(emailHash);
     return undefined;
   }
 }

@@ -17,7 +17,7 @@ const maxCountedKeys = 100_000;
 const windowMs = 60_000;
 
 /** Returns a limiter that allows `limit` events per key in each window; 0 turns the limit off. `clock` returns the time in milliseconds. */
-export function rateLimiter(limit: number, clock: () => number): RateLimiter {
+export function createRateLimiter(limit: number, clock: () => number): RateLimiter {
   let counts = new Map<string, number>();
   let windowStart = Number.NEGATIVE_INFINITY;
   const resultOf = (count: number, now: number): RateLimitResult =>

@@ -80,7 +80,7 @@ export class ReplyAdapter extends FastifyAdapter {
     const stream = Readable.from(byteChunks, { objectMode: false });
     stream.on('error', (error) => {
       // It is not the server's fault if the client has disconnected.
-      const isFault = !reply.raw.destroyed && errorAnswerOf(error).isBug;
+      const isFault = !reply.raw.destroyed && errorAnswerOf(error).isServerFault;
       if (isFault) this.log(errorLogLine(error, reply.request as ApiRequest));
     });
     return stream;

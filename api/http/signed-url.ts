@@ -16,7 +16,7 @@ export interface UrlSigner {
  * Signs and verifies URLs. The signature covers the method and the whole path and query before it, so that no byte of them can be changed
  * (threat D7). A new key invalidates all signed URLs.
  */
-export function urlSigner(key: Uint8Array): UrlSigner {
+export function createUrlSigner(key: Uint8Array): UrlSigner {
   const signatureOf = (method: string, text: string): string =>
     createHmac('sha256', key).update(`${method} ${text}`).digest('base64url');
   return {

@@ -36,7 +36,7 @@ export class LogFile {
   #file: LineFile;
   #waitingLines: Uint8Array[] = [];
   #waitingBytes = 0;
-  #lostLines = 0;
+  #lostLineCount = 0;
   #isToReopen = false;
   /** Whether the last attempt to write, rotate or reopen the file failed and was reported; a failure is reported once. */
   #hasFailed = false;
@@ -101,7 +101,7 @@ export class LogFile {
   #add(line: string): void {
     const bytes = Buffer.from(`${line}\n`);
     if (this.#waitingBytes + bytes.byteLength > maxPendingBytes) {
-      this.#lostLines += 1;
+      this.#lostLineCount += 1;
       return;
     }
     this.#waitingLines.push(bytes);
@@ -129,9 +129,9 @@ export class LogFile {
       this.#removeWritten(bytes);
       if (error !== undefined) throw error;
       if (!this.#isToReopen && this.#file.bytes <= (this.#maxBytes || Infinity)) this.#hasFailed = false; // prettier-ignore
-      if (this.#waitingLines.length === 0 && this.#lostLines > 0) {
-        const lostLines = this.#lostLines;
-        this.#lostLines = 0;
+      if (this.#waitingLines.length === 0 && this.#lostLineCount > 0) {
+        const lostLines = this.#lostLineCount;
+        this.#lostLineCount = 0;
         this.#add(jsonOfLogEvent('log', `${lostLines} lines could not be written and were lost`));
       }
       if (this.#isToReopen) await this.#reopen();

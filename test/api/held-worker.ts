@@ -23,7 +23,7 @@ export interface HoldableWorker {
 }
 
 /** Returns a worker that receives its work until `hold` is called. */
-export function createInterceptedWorker(): HoldableWorker {
+export function createHoldableWorker(): HoldableWorker {
   let heldKind: string | undefined;
   const held: MessageToWorker[] = [];
   let deliver: (message: MessageToWorker) => void;

@@ -15,7 +15,7 @@ export interface ServerFixture {
   /** Restarts the server on its data folder; afterwards `server` and `ann` refer to the new server. */
   restart(): Promise<void>;
   /** Returns the number of records of a dataset. */
-  total(datasetId: number): Promise<unknown>;
+  countRecords(datasetId: number): Promise<unknown>;
 }
 
 /** Starts a server for the tests of a file, which must call this function at its top level; the server is closed after the tests. */
@@ -60,7 +60,7 @@ export async function startServerFixture(options?: TestOptions): Promise<ServerF
       expect([json['status'], json['error_message']]).toEqual(['completed', null]);
       return json;
     },
-    async total(datasetId) {
+    async countRecords(datasetId) {
       return (await ann.post(`/v2/datasets/${datasetId}/data`, { limit: 0 })).json['total'];
     },
   };

@@ -14,7 +14,7 @@ export const allowedSmallFiles: Readonly<Record<string, string>> = {
 };
 
 /** A file with fewer lines and a single importer must be merged into the importer, unless `registries` or `allowedSmallFiles` exempt it. */
-export const maxSmallFileLines = 40;
+export const smallFileLineLimit = 40;
 
 /** Files whose exports need no importer, with the reason. */
 export const unimportedExports: Readonly<Record<string, string>> = {

@@ -33,7 +33,7 @@ interface CommitAnswer {
 /** A model of a dataset's records, to which commits are applied one after another. */
 class RecordModel {
   #states: ModelRecordState[] = [];
-  #places = 0;
+  #placeCount = 0;
 
   get liveRecords(): readonly ModelRecordState[] {
     return this.#states
@@ -50,7 +50,7 @@ class RecordModel {
         if (mode !== 'delete') this.#add(n, v, commitId, one.place);
       }
       if (matchingRecords.length === 0 && mode !== 'delete')
-        this.#add(n, v, commitId, this.#places++);
+        this.#add(n, v, commitId, this.#placeCount++);
     }
   }
 

@@ -23,7 +23,7 @@ class KillableHistoryServer implements HistoryServer {
   readonly #next: Random;
   ann: Client;
   /** Numbers of kills during changes, of kills during starts, and of changes whose answer a kill prevented. */
-  readonly killCounts = { kills: 0, starts: 0, unanswered: 0 };
+  readonly killCounts = { kills: 0, killsDuringStart: 0, unanswered: 0 };
   /** The duration of the last change without a kill, in milliseconds; `#startMs` is that of the last start. */
   #changeMs = 30;
   #startMs = 300;
@@ -54,7 +54,7 @@ class KillableHistoryServer implements HistoryServer {
       this.#api.forkProcess();
       await pause(this.#next() * this.#startMs);
       await this.#api.signalAndWait('SIGKILL');
-      this.killCounts.starts++;
+      this.killCounts.killsDuringStart++;
     }
     const startedAt = performance.now();
     this.ann = await this.#api.start();
@@ -74,7 +74,7 @@ class KillableHistoryServer implements HistoryServer {
 }
 
 const historyEventCounts = newEventCounts();
-const totalCounts = { histories: 0, kills: 0, starts: 0, unanswered: 0 };
+const totalCounts = { histories: 0, kills: 0, killsDuringStart: 0, unanswered: 0 };
 
 /** Runs histories one after another, each with its own data folder, until `isDone` returns true. */
 async function runKilledHistories(nextSeed: () => number, isDone: () => boolean): Promise<void> {
@@ -95,7 +95,7 @@ async function runKilledHistories(nextSeed: () => number, isDone: () => boolean)
       });
       await api.expectIntactData();
       totalCounts.histories++;
-      for (const key of ['kills', 'starts', 'unanswered'] as const)
+      for (const key of ['kills', 'killsDuringStart', 'unanswered'] as const)
         totalCounts[key] += server.killCounts[key];
     } finally {
       await api.removeRootFolder();

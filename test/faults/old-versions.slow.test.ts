@@ -105,14 +105,14 @@ test('a version past the window is a 400 that says since when versions can be re
   await expectDiskUse(id);
   // Rolling back the first commit needs none of the files that the vacuum removed.
   expect((await ann.post(`/v2/dataset_commits/${firstId}/rollback`, {})).status).toBe(201);
-  expect(await quietFixture.total(id)).toBe(17);
+  expect(await quietFixture.countRecords(id)).toBe(17);
   const tasks = await server.catalog.tasks.list({ viewer: null, classes: ['background'], kinds: ['vacuum'], targetObjectIds: [id] }, { limit: 5, offset: 0 }); // prettier-ignore
   expect(tasks.rows.map(({ status }) => status)).toEqual(['completed']);
   expect(await findFolderInconsistencies(server)).toEqual([]);
 });
 
 test('C6: a commit that replaced records prevents a rollback also after a merge has dropped them', async () => {
-  const { ann, server, newDataset, runImport, total } = quietFixture;
+  const { ann, server, newDataset, runImport, countRecords: total } = quietFixture;
   const id = await newDataset();
   const makeCommit = async (body: object): Promise<number> => {
     const { dataset_commits } = await runImport({ dataset_id: id, ...body });
@@ -144,7 +144,7 @@ test('C6: a commit that replaced records prevents a rollback also after a merge 
 });
 
 test('C6: a deletion cannot be rolled back once a merge has left out its records', async () => {
-  const { ann, server, newDataset, runImport, total } = quietFixture;
+  const { ann, server, newDataset, runImport, countRecords: total } = quietFixture;
   const id = await newDataset();
   const records = Array.from({ length: 10 }, (_, n) => ({ n }));
   await runImport({ dataset_id: id, records });

@@ -22,8 +22,8 @@ export async function openInteropFixtures(queryBind: BoundQuery): Promise<Intero
   const store = openStore(folder);
   const duckdb: EngineFixture = {
     ...engineFixture,
-    dataset: async (columns, segments, more): Promise<TestDataset> => {
-      const { snapshot, fields } = await engineFixture.dataset(columns, segments, more);
+    newDataset: async (columns, segments, more): Promise<TestDataset> => {
+      const { snapshot, fields } = await engineFixture.newDataset(columns, segments, more);
       // The committed copy of the dataset has an id of its own, because the original files remain under the original id.
       const id = snapshot.datasetId + 1_000_000;
       const scratch = folder.taskScratch(id, 1);

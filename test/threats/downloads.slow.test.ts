@@ -5,7 +5,7 @@ import { connect, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { budgets } from '../../engine/core/budgets.js';
 import { sweepExpired } from '../../scheduler/queue/sweep.js';
-import { urlSigner } from '../../api/http/signed-url.js';
+import { createUrlSigner } from '../../api/http/signed-url.js';
 import { pollUntil } from '../until.js';
 import { idOf, sendRequest, startServer, waitForJob, type Answer, type Client, type TestServer } from '../api/server.js'; // prettier-ignore
 
@@ -145,7 +145,7 @@ test('D7, D8: addresses end by time, by deletion, with the revision, and with th
   await sendRequest('', 'PUT', url, 'x');
   const oldDownload = await fetchDownloadUrl(id);
   const sign = (key: Uint8Array, method: 'GET' | 'PUT', target: string, life: number): string =>
-    server.url + urlSigner(key).sign(method, target, Date.now() + life);
+    server.url + createUrlSigner(key).sign(method, target, Date.now() + life);
   const readPath = `/v2/downloads/objects/${id}/1?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
   const writePath = `/v2/uploads/${id}/1?user=${ann.user.id}`;
   const fetchStatus = async (method: string, address: string): Promise<number> =>
@@ -199,7 +199,7 @@ describe('D12: no file can be had', () => {
     const { status } = await ann.get(`/v2/dataset_exports/${id}/download?redirect=`);
     expect([400, 404]).toContain(status);
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
-    const signedUrl = urlSigner(server.key).sign('GET', path, Date.now() + 60_000);
+    const signedUrl = createUrlSigner(server.key).sign('GET', path, Date.now() + 60_000);
     expect((await sendRequest(server.url, 'GET', signedUrl)).status).toBe(404);
     expect(await listExportFiles(id)).toEqual([]);
   }

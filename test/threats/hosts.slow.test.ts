@@ -281,7 +281,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
       const { bytes: fetchedBytes, error } = await get(url);
       expect([seed, i, error]).toEqual([seed, i, undefined]);
       expect(sha256(fetchedBytes!)).toBe(sha256(bytes));
-      expect(host.connections).toBeLessThanOrEqual(cutCount + 1);
+      expect(host.connectionCount).toBeLessThanOrEqual(cutCount + 1);
       for (const close of cleanups.splice(0).toReversed()) await close();
     }
   });
@@ -291,7 +291,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
       socket.end(nth < 3 ? responseHead(status, ['Content-Length: 0']) : httpResponse('x')),
     );
     expect((await get(url)).bytes?.toString()).toBe('x');
-    expect(host.connections).toBe(3);
+    expect(host.connectionCount).toBe(3);
   });
 
   test.each([400, 401, 403, 404, 410, 418, 204, 300])('status %i is final', async (status) => {
@@ -299,7 +299,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
       socket.end(responseHead(status, ['Content-Length: 0'])),
     );
     expect((await get(url)).error).toBe(`a.json: the host answered with status ${status}`);
-    expect(host.connections).toBe(1);
+    expect(host.connectionCount).toBe(1);
   });
 
   test('T0: five retries and no more (fetchRetries)', async () => {
@@ -307,7 +307,7 @@ describe('N7: what passes is tried again, and goes on where it broke off', () =>
       socket.end(responseHead(503, ['Content-Length: 0'])),
     );
     expect((await get(url)).error).toBe('a.json: the host answered with status 503');
-    expect(host.connections).toBe(1 + budgets.fetchRetries);
+    expect(host.connectionCount).toBe(1 + budgets.fetchRetries);
   });
 
   test.each([
@@ -512,7 +512,7 @@ describe('N10: a host is not flooded', () => {
       mostSockets = Math.max(mostSockets, waitingSocketList.length);
       // Four requests are held until a fifth could have arrived; after the 196th connection, each request is held only for one turn of the
       // event loop.
-      if (waitingSocketList.length >= 4 || host.connections > 196)
+      if (waitingSocketList.length >= 4 || host.connectionCount > 196)
         setImmediate(() =>
           waitingSocketList.splice(0).forEach((one) => one.end(httpResponse('x'))),
         );
@@ -532,7 +532,7 @@ describe('N10: a host is not flooded', () => {
       ),
     );
     expect(outcomes.every(({ bytes }) => bytes?.toString() === 'x')).toBe(true);
-    expect(host.connections).toBe(200);
+    expect(host.connectionCount).toBe(200);
     expect(mostSockets).toBe(4);
     expect(budgets.fetchesPerHost).toBe(4);
   });

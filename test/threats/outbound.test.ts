@@ -134,7 +134,7 @@ describe('N1: no packet goes to an address that is not public', () => {
     const url = `http://${host}:${port}/a.json`;
     const { error, isLeft } = await openFetcherOf([]).get(url);
     expect([error, isLeft]).toEqual(['a.json: address not allowed', false]);
-    expect(listeners.map(({ connections }) => connections)).toEqual([0]);
+    expect(listeners.map(({ connectionCount: connections }) => connections)).toEqual([0]);
   });
 
   test.each([
@@ -167,7 +167,7 @@ describe('N1: no packet goes to an address that is not public', () => {
     expect((await publicFetcher.get(`http://93.184.216.34:${port}/`)).error).toMatch(
       /not allowed$/,
     );
-    expect(listeners[0]!.connections).toBe(0);
+    expect(listeners[0]!.connectionCount).toBe(0);
   });
 
   test('what an operator lists is reached, and nothing beside it', async () => {
@@ -182,7 +182,7 @@ describe('N1: no packet goes to an address that is not public', () => {
     expect(
       (await fetcherOfListedAddress.get(`http://127.0.0.1:${port === 9999 ? 9998 : 9999}/`)).error,
     ).toMatch(/not allowed$/);
-    expect(listeners[0]!.connections).toBe(2);
+    expect(listeners[0]!.connectionCount).toBe(2);
   });
 });
 
@@ -287,7 +287,7 @@ describe('N3: a redirect is checked like a manifest', () => {
     );
     const { error } = await openFetcherOf([`127.0.0.1:${host.port}`]).get(host.url('/a.json'));
     expect(error).toBe(`a.json: ${expected}`);
-    expect([host.connections, insideHost.connections]).toEqual([1, 0]);
+    expect([host.connectionCount, insideHost.connectionCount]).toEqual([1, 0]);
   });
 
   test('from https to http is refused, the other way is fine', () => {
@@ -306,12 +306,12 @@ describe('N3: a redirect is checked like a manifest', () => {
     });
     const { get } = openFetcherOf([`127.0.0.1:${stepHost.port}`]);
     expect((await get(stepHost.url('/5'))).bytes?.toString()).toBe('arrived');
-    expect(stepHost.connections).toBe(6);
+    expect(stepHost.connectionCount).toBe(6);
     const manySteps = await get(stepHost.url('/100'));
     expect(manySteps.error).toBe(
       'a.json: the address redirects more than 5 times, the most that are followed: give the address that it leads to',
     );
-    expect(stepHost.connections).toBe(12);
+    expect(stepHost.connectionCount).toBe(12);
   });
 
   test('nothing that identifies anybody is sent, to the first host or the next', async () => {
@@ -381,7 +381,7 @@ describe('over TLS', () => {
     expect((await get(host.url('/'))).error).toBe(
       'a.json: redirected from https to http, which is not allowed',
     );
-    expect(plainHost.connections).toBe(0);
+    expect(plainHost.connectionCount).toBe(0);
   });
 
   test('a host that does not speak it is no file', async () => {
@@ -457,5 +457,5 @@ test('N5: a proxy in the environment is not asked, not even where Node itself wo
   const args = ['--input-type=module', '-e', script];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   expect(stdout.trim()).toBe('from the host');
-  expect([host.connections, proxy.connections]).toEqual([1, 0]);
+  expect([host.connectionCount, proxy.connectionCount]).toEqual([1, 0]);
 });

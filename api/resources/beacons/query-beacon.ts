@@ -88,8 +88,8 @@ export async function queryBeacon(
     };
   } catch (error) {
     if (signal.aborted) throw error;
-    const { isBug, body } = errorAnswerOf(error);
-    if (isBug)
+    const { isServerFault, body } = errorAnswerOf(error);
+    if (isServerFault)
       context.log(
         formatLogLine('error', { beacon: beacon.id, error: String((error as Error).stack) }),
       );

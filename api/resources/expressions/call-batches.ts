@@ -141,7 +141,7 @@ async function groupCallsByQuery(
       groups.get(templateSelection.shape)![1].push({ index, selection: templateSelection });
       continue;
     }
-    const request = await nullOnAppError(() => groupedFunction.request(openedDataset, args));
+    const request = await nullOnAppError(() => groupedFunction.parseCall(openedDataset, args));
     // Scores of different queries are not comparable, and the records of a joint query have one order, so each call that sorts by relevance
     // is answered by a query of its own.
     if (request === null || request.scores.length > 0) continue;
@@ -166,7 +166,9 @@ async function answerGroup(
   answers: (HostCallResult | null)[],
 ): Promise<void> {
   const selections = group.map(({ selection }) => selection);
-  const groupAnswers = await nullOnAppError(() => groupedFunction.answers(firstCall, selections));
+  const groupAnswers = await nullOnAppError(() =>
+    groupedFunction.answerGroup(firstCall, selections),
+  );
   if (groupAnswers === null) return;
   if (groupAnswers !== 'tooLarge') {
     for (const [i, answer] of groupAnswers.entries()) answers[group[i]!.index] = answer;

@@ -83,9 +83,9 @@ export function joinedPredicate(selections: readonly CallSelection[]): Predicate
 export class KeyDispatcher {
   readonly #keys: readonly EqualityKey[];
   /** The index of the key whose values are looked up in `#byForm`. */
-  readonly #firstKey: number;
+  readonly #firstKeyIndex: number;
   readonly #byForm = new Map<string, number[]>();
-  /** The keys other than `#firstKey` in which the selections differ, with the compared forms of each selection's values. */
+  /** The keys other than `#firstKeyIndex` in which the selections differ, with the compared forms of each selection's values. */
   readonly #otherKeys: readonly {
     readonly key: number;
     readonly forms: readonly ReadonlySet<string>[];
@@ -96,8 +96,8 @@ export class KeyDispatcher {
     const forms = this.#keys.map((_, i) => selections.map(({ keys }) => comparedForms(keys[i]!)));
     const formCounts =
       forms.length === 1 ? [0] : forms.map((keyForms) => new Set(keyForms.flat()).size);
-    this.#firstKey = formCounts.indexOf(Math.max(...formCounts));
-    for (const [call, callForms] of forms[this.#firstKey]!.entries())
+    this.#firstKeyIndex = formCounts.indexOf(Math.max(...formCounts));
+    for (const [call, callForms] of forms[this.#firstKeyIndex]!.entries())
       for (const form of callForms) {
         const calls = this.#byForm.get(form);
         if (calls === undefined) this.#byForm.set(form, [call]);
@@ -105,7 +105,7 @@ export class KeyDispatcher {
       }
     this.#otherKeys = forms.flatMap((keyForms, key) => {
       const isSame = keyForms.every((one) => one.length === formCounts[key]);
-      return key === this.#firstKey || isSame
+      return key === this.#firstKeyIndex || isSame
         ? []
         : [{ key, forms: keyForms.map((one) => new Set(one)) }];
     });
@@ -113,7 +113,7 @@ export class KeyDispatcher {
 
   /** Returns the indices of the selections that select a record. The record must have all key fields. */
   callsSelecting(record: unknown): readonly number[] {
-    const ownForms = this.#formsIn(record, this.#firstKey);
+    const ownForms = this.#formsIn(record, this.#firstKeyIndex);
     const possibleCalls =
       ownForms.length === 1
         ? (this.#byForm.get(ownForms[0]!) ?? [])

@@ -67,7 +67,7 @@ async function hideInternalErrors<T>(
   try {
     return await work();
   } catch (error) {
-    if (!errorAnswerOf(error).isBug) throw error;
+    if (!errorAnswerOf(error).isServerFault) throw error;
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     scope.context.log(formatLogLine('error', { function: name, error: text }));
     throw new AppError('internal', 'Internal server error');

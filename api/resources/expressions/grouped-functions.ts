@@ -21,12 +21,12 @@ export interface GroupedFunction {
   /** The positions of the arguments `entities` and `filters`, in this order. */
   readonly selectorPositions: readonly number[];
   /** Returns the query of a call. Throws an `AppError` if the call fails or cannot be grouped. */
-  readonly request: (
+  readonly parseCall: (
     openedDataset: OpenedDataset,
     args: readonly unknown[],
   ) => Promise<QueryRequest>;
   /** Returns the answers to the calls with these selections, in the same order; in everything else, the calls equal `firstCall`. */
-  readonly answers: (
+  readonly answerGroup: (
     firstCall: CallWithQuery,
     selections: readonly CallSelection[],
   ) => Promise<GroupAnswers>;
@@ -50,9 +50,9 @@ export const maxGroupJsonLength = 32_000_000;
 export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> = {
   dataset_query: {
     selectorPositions: [3, 4],
-    request: (openedDataset, [, fields, , entities, filters, query, ordering]) =>
+    parseCall: (openedDataset, [, fields, , entities, filters, query, ordering]) =>
       openedDataset.parseRequest({ fields, entities, filters, query, ordering }, { limit: 0 }),
-    async answers({ openedDataset, args, request }, selections) {
+    async answerGroup({ openedDataset, args, request }, selections) {
       const valueLimit = limitArgument('limit', args[2], 1);
       if (valueLimit === 0) return null;
       const textsByCall = await readRecordsByCall(openedDataset, request, selections);
@@ -66,14 +66,14 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
 
   dataset_field_values: {
     selectorPositions: [3, 4],
-    request(openedDataset, [, name, , entities, filters, query]) {
+    parseCall(openedDataset, [, name, , entities, filters, query]) {
       openedDataset.requireField(name);
       return openedDataset.parseRequest(
         { entities, filters, query },
         { limit: 0, scores: [], fields: [] },
       );
     },
-    async answers({ openedDataset, args, request }, selections) {
+    async answerGroup({ openedDataset, args, request }, selections) {
       const field = openedDataset.requireField(args[1]);
       const valueLimit = limitArgument('limit', args[2], 10);
       if (valueLimit === 0) return null;
@@ -95,9 +95,9 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
 
   dataset_count: {
     selectorPositions: [1, 2],
-    request: (openedDataset, [, entities, filters, query]) =>
+    parseCall: (openedDataset, [, entities, filters, query]) =>
       openedDataset.parseRequest({ entities, filters, query }, { limit: 0, scores: [] }),
-    async answers({ openedDataset, request }, selections) {
+    async answerGroup({ openedDataset, request }, selections) {
       const counts =
         (await countByFacets(openedDataset, request, selections)) ??
         (await countByRecords(openedDataset, request, selections));

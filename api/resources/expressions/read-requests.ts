@@ -20,7 +20,7 @@ import {
   strings,
   withReader,
 } from '../../http/json-schema.js';
-import type { RequestedTask } from './run-expressions.js';
+import type { RequestedEvaluation } from './run-expressions.js';
 
 /** The most records of a request to annotate. */
 const maxRecords = 500;
@@ -142,13 +142,13 @@ export const annotateBody = bodySchema('Annotate', 'Records, and fields to compu
 });
 
 /** Reads the body of `POST /v1/evaluate` (contract 19.2). Throws a 400. */
-export function readEvaluate(body: unknown): Omit<RequestedTask<'evaluate'>, 'body'> {
+export function readEvaluate(body: unknown): Omit<RequestedEvaluation<'evaluate'>, 'body'> {
   const { expression, dataType, isList } = evaluateBody.parse(body);
   return { expression, dataType, isList };
 }
 
 /** Reads the body of `POST /v1/annotate` (contract 19.1). Throws a 400. */
-export function readAnnotate(body: unknown): Omit<RequestedTask<'annotate'>, 'body'> {
+export function readAnnotate(body: unknown): Omit<RequestedEvaluation<'annotate'>, 'body'> {
   const form = new Form(body);
   const { fields, ...ownValues } = annotateBody.read(form);
   const nestedKeys = Object.entries(form.object('annotator_params') ?? {});

@@ -25,7 +25,7 @@ const limitsByKind: Readonly<Record<keyof ExpressionRequests, TaskLimits>> = {
 };
 
 /** The properties of work for the expression threads that its caller provides; `runExpressions` adds the user and the time. */
-export type RequestedTask<K extends keyof ExpressionRequests> = Omit<
+export type RequestedEvaluation<K extends keyof ExpressionRequests> = Omit<
   ExpressionRequests[K],
   'user' | 'now'
 >;
@@ -51,7 +51,7 @@ export async function answerJobCalls(
 export function runExpressions<K extends keyof ExpressionRequests>(
   { context, caller, signal }: FunctionScope,
   kind: K,
-  requestedTask: RequestedTask<K>,
+  requestedTask: RequestedEvaluation<K>,
 ): Promise<ExpressionResult<K>> {
   const { user } = caller;
   const task = {

@@ -67,9 +67,9 @@ async function readFieldLookup(
   if (name !== 'dataset_field_values' || batch.offsets.length < 3) return null;
   const firstLiterals = [stringAt(batch, 0), stringAt(batch, 1)];
   const [args, otherArgs] = firstLiterals.map((one) => parseJson(argsStart + one + after)) as [unknown[], unknown[]]; // prettier-ignore
-  const { request: parse, selectorPositions } = groupedFunctions[name];
+  const { parseCall, selectorPositions } = groupedFunctions[name];
   const openedDataset = await openDataset(scope, args[0]);
-  const request = await parse(openedDataset, args);
+  const request = await parseCall(openedDataset, args);
   if (request.scores.length > 0) return null;
   const [entities, filters] = selectorPositions.map((at) => args[at]);
   const template = SelectionTemplate.ofCall(entities, filters, request.predicate);

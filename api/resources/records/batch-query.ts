@@ -65,8 +65,8 @@ async function queryItem(
       : await answerQuery(context, dataset, query, signal);
     return `{"status_code":200,${text.slice(1)}`;
   } catch (error) {
-    const { status, body, isBug } = errorAnswerOf(error);
-    if (isBug) {
+    const { status, body, isServerFault } = errorAnswerOf(error);
+    if (isServerFault) {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       context.log(formatLogLine('error', { batch: true, error: text }));
     }

@@ -36,7 +36,7 @@ export function searchDatasets(
       return await searchDataset(context, dataset, request, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      if (errorAnswerOf(error).isBug)
+      if (errorAnswerOf(error).isServerFault)
         context.log(
           formatLogLine('error', { search: datasetId, error: String((error as Error).stack) }),
         );

@@ -255,7 +255,7 @@ export class ChunkWriter {
           ...entityDetection.rules.size,
           except: entityDetection.except,
         },
-        isDryRun: isDryRun && change === null,
+        skipsSegment: isDryRun && change === null,
       }),
       signal,
       expressions === null ? {} : { calls: this.#context.hostCalls },

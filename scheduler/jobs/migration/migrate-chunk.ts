@@ -56,7 +56,7 @@ export interface MigrationChunk extends RejectionSettings {
   /** Which values are sampled to detect entity types; null for none. */
   readonly sampling: SamplingOptions | null;
   /** Whether no segment is written. */
-  readonly isDryRun: boolean;
+  readonly skipsSegment: boolean;
 }
 
 /** The fields that a migration computes: plain data. */
@@ -77,7 +77,7 @@ export interface MigrationExpressions {
 /** The result of `migrateChunk`; `read + made` is always `stored + rejected`. */
 export interface MigratedChunk {
   /**
-   * The segment; null if no record was stored, if `isDryRun` is true, and if a record has an error but `validation.maxRejected` allows
+   * The segment; null if no record was stored, if `skipsSegment` is true, and if a record has an error but `validation.maxRejected` allows
    * none.
    */
   readonly segment: Segment | null;
@@ -135,7 +135,7 @@ export async function migrateChunk(job: MigrationChunk): Promise<MigratedChunk> 
     mayLackKey: job.requiredKey !== null && mayLackKey(converted.batch, job.requiredKey),
   };
   const allowsRejections = (validation.maxRejected ?? 0) > 0;
-  const isStored = stored > 0 && !job.isDryRun && (rejectedCount === 0 || allowsRejections);
+  const isStored = stored > 0 && !job.skipsSegment && (rejectedCount === 0 || allowsRejections);
   if (!isStored || rejectedCount === 0) {
     const segment = isStored ? await writeMigratedRecords(converted.batch, rows, job) : null;
     converted.release();

@@ -21,14 +21,14 @@ interface StoredChunkOrder {
  */
 export class RowOrderFile {
   readonly #path: string;
-  readonly #segments: number;
+  readonly #segmentCount: number;
   readonly #chunks: StoredChunkOrder[] = [];
   #writer: FileWriter | undefined;
   #reader: FileReader | undefined;
 
   private constructor(path: string, segments: number, writer: FileWriter) {
     this.#path = path;
-    this.#segments = segments;
+    this.#segmentCount = segments;
     this.#writer = writer;
   }
 
@@ -44,13 +44,13 @@ export class RowOrderFile {
   async addChunk(chunk: ChunkRows): Promise<void> {
     const { segments, order } = chunk;
     const rows = countRows(chunk);
-    const rowsBefore = new Int32Array(this.#segments + 1);
+    const rowsBefore = new Int32Array(this.#segmentCount + 1);
     const numbers = new Int32Array(rows);
     for (let i = 0; i < rows; i++) {
       numbers[i] = segments[order![2 * i]!]!.number;
       rowsBefore[numbers[i]! + 1]!++;
     }
-    for (let i = 0; i < this.#segments; i++) rowsBefore[i + 1]! += rowsBefore[i]!;
+    for (let i = 0; i < this.#segmentCount; i++) rowsBefore[i + 1]! += rowsBefore[i]!;
     const nextPositions = rowsBefore.slice();
     const rowsBySegment = new Int32Array(rows);
     for (let i = 0; i < rows; i++)

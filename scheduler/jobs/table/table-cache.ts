@@ -46,7 +46,7 @@ interface CachedTable {
   readonly abort: AbortController;
   table: Promise<unknown>;
   /** Number of callers that wait for the table or use it. */
-  users: number;
+  userCount: number;
   /** The state of the table; `unreadable` means that the table cannot be created and that the error is cached. */
   state: 'creating' | 'ready' | 'unreadable';
   /** The folder of the table; null until the table is complete. */
@@ -107,7 +107,7 @@ export class TableCache {
     const entry = this.#entries.get(key) ?? this.#create(source);
     this.#entries.delete(key);
     this.#entries.set(key, entry);
-    entry.users += 1;
+    entry.userCount += 1;
     return entry;
   }
 
@@ -116,14 +116,14 @@ export class TableCache {
       source,
       abort: new AbortController(),
       table: undefined as never,
-      users: 0,
+      userCount: 0,
       state: 'creating',
       folder: null,
       bytes: entryOverheadBytes,
       isDropped: false,
     };
     const { signal } = entry.abort;
-    entry.table = this.#read(entry).catch(async (error: unknown) => {
+    entry.table = this.#createTable(entry).catch(async (error: unknown) => {
       const isDropped = entry.isDropped;
       // An error caused by the source would occur again and is cached; any other error may be temporary.
       if (source.keepsError(error)) entry.state = 'unreadable';
@@ -135,8 +135,8 @@ export class TableCache {
   }
 
   async #release(entry: CachedTable): Promise<void> {
-    entry.users -= 1;
-    if (entry.users > 0) return;
+    entry.userCount -= 1;
+    if (entry.userCount > 0) return;
     const isKept = entry.source.isKept && entry.state !== 'creating';
     if (entry.isDropped || !isKept) await this.#drop(entry);
     await this.#evict();
@@ -147,7 +147,7 @@ export class TableCache {
     entry.isDropped = true;
     const { key } = entry.source;
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
-    if (entry.users > 0) return;
+    if (entry.userCount > 0) return;
     entry.abort.abort(canceledError()); // without effect on a table that is ready
     await this.#remove(entry.folder);
   }
@@ -157,13 +157,13 @@ export class TableCache {
     let bytes = [...this.#entries.values()].reduce((sum, entry) => sum + entry.bytes, 0);
     for (const entry of this.#entries.values()) {
       if (bytes <= budgets.fileTableBytes) return;
-      if (entry.users > 0) continue;
+      if (entry.userCount > 0) continue;
       bytes -= entry.bytes;
       await this.#drop(entry);
     }
   }
 
-  async #read(entry: CachedTable): Promise<unknown> {
+  async #createTable(entry: CachedTable): Promise<unknown> {
     const { signal } = entry.abort;
     const { table, folder, bytes } = await entry.source.create(signal);
     if (signal.aborted) {

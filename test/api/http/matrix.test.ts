@@ -16,7 +16,11 @@ import {
   type VaultFixture,
   type TestServer,
 } from '../server.js';
-import { isAccountResource, concernsUserResource, concernsCredentials } from './owned-resources.js';
+import {
+  concernsAccountResource,
+  concernsUserResource,
+  concernsCredentials,
+} from './owned-resources.js';
 
 /** The permission that each operation on a resource of a vault requires, from the specification's tables, not the code (threat A2). */
 const neededPermissions: Readonly<Record<string, 'read' | 'write' | 'admin' | 'write or own'>> = {
@@ -212,7 +216,8 @@ test('the table has every operation on a resource of a vault', () => {
   const operationIds = (Object.entries(operations) as [string, OperationRow][])
     .filter(([id, row]) => row.paths[0].includes(':id') && !otherOperations.includes(id))
     .filter(
-      ([id]) => !concernsUserResource(id) && !concernsCredentials(id) && !isAccountResource(id),
+      ([id]) =>
+        !concernsUserResource(id) && !concernsCredentials(id) && !concernsAccountResource(id),
     )
     .map(([id]) => id);
   const missingIds = operationIds.filter((id) => neededPermissions[id] === undefined);

@@ -18,7 +18,7 @@ export function concernsUserResource(operationId: string): boolean {
 }
 
 /** Returns whether an operation concerns a resource of an account, so that `matrix.test.ts` leaves it out. */
-export function isAccountResource(operationId: string): boolean {
+export function concernsAccountResource(operationId: string): boolean {
   return accountResources.includes(operationId.split('.')[0]!);
 }
 

@@ -5,8 +5,8 @@ import { errorAnswerOf } from '../../../api/http/errors.filter.js';
 import { Form, readBoolean, readId } from '../../../api/http/form.js';
 import { formatLogLine, withoutSecrets } from '../../../engine/core/server-log.js';
 import { listEnvelope, readPage } from '../../../api/http/page.js';
-import { rateLimiter } from '../../../api/http/rate-limiter.js';
-import { attachmentHeader, urlSigner } from '../../../api/http/signed-url.js';
+import { createRateLimiter } from '../../../api/http/rate-limiter.js';
+import { attachmentHeader, createUrlSigner } from '../../../api/http/signed-url.js';
 import { AppError, InputError, invalidError } from '../../../engine/core/errors.js';
 
 describe('a form', () => {
@@ -171,18 +171,18 @@ describe('the log', () => {
 describe('the rate limiter', () => {
   test('counts within a window and says how long it lasts', () => {
     let now = 1_000;
-    const limiter = rateLimiter(2, () => now);
+    const limiter = createRateLimiter(2, () => now);
     expect([1, 2, 3].map(() => limiter.acquire('a').ok)).toEqual([true, true, false]);
     now = 31_500;
     expect(limiter.acquire('a')).toEqual({ ok: false, retryAfter: 30 });
     expect(limiter.acquire('b').ok).toBe(true);
     now = 61_000;
     expect(limiter.acquire('a').ok).toBe(true);
-    expect(rateLimiter(0, () => now).acquire('a').ok).toBe(true);
+    expect(createRateLimiter(0, () => now).acquire('a').ok).toBe(true);
   });
 
   test('keeps its memory bounded under a flood of keys (W4)', () => {
-    const limiter = rateLimiter(5, () => 0);
+    const limiter = createRateLimiter(5, () => 0);
     for (let i = 0; i < 300_000; i++) limiter.acquire(`key ${i}`);
     expect(limiter.acquire('yet another').ok).toBe(false);
     expect(limiter.acquire('key 1').ok).toBe(true);
@@ -190,14 +190,16 @@ describe('the rate limiter', () => {
 });
 
 describe('signed addresses', () => {
-  const signer = urlSigner(Buffer.alloc(32, 1));
+  const signer = createUrlSigner(Buffer.alloc(32, 1));
   const signedUrl = signer.sign('GET', '/v2/downloads/objects/1/1?x=a%20b', 10_000);
 
   test('hold for their method and under their key, and tell when they expire, to the second (D7)', () => {
     expect(signer.verify('GET', signedUrl)).toBe(10_000);
     expect(signer.verify('HEAD', signedUrl)).toBe(10_000);
     expect(() => signer.verify('PUT', signedUrl)).toThrow('not valid');
-    expect(() => urlSigner(Buffer.alloc(32, 2)).verify('GET', signedUrl)).toThrow('not valid');
+    expect(() => createUrlSigner(Buffer.alloc(32, 2)).verify('GET', signedUrl)).toThrow(
+      'not valid',
+    );
     expect(() => signer.verify('GET', `${signedUrl}&a=b`)).toThrow('not valid');
     expect(() => signer.verify('GET', '/x')).toThrow('not valid');
   });

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createContext, runInContext } from 'node:vm';
 import { operations } from '../../../api/resources/index.js';
 import { createUser } from '../../../engine/catalog/create-user.js';
-import { isAccountResource } from '../http/owned-resources.js';
+import { concernsAccountResource } from '../http/owned-resources.js';
 import { startServerFixture } from '../server-fixture.js';
 import { clientFor, idOf, listOf, sendRequest, type Answer, type Client } from '../server.js';
 
@@ -37,7 +37,7 @@ async function newGroup(...members: readonly Client[]): Promise<number> {
 
 describe('who may do what with the resources of an account (A2)', () => {
   const rows = Object.entries(operations).filter(
-    ([id, { paths }]) => isAccountResource(id) && paths[0].includes(':id'),
+    ([id, { paths }]) => concernsAccountResource(id) && paths[0].includes(':id'),
   );
 
   test.each(rows)('%s', async (id, { method, paths: [path] }) => {

@@ -11,7 +11,7 @@ import { spillFolder } from '../../../scheduler/worker/messages.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, newDataset, runImport, total } = await startServerFixture();
+const { server, ann, newDataset, runImport, countRecords: total } = await startServerFixture();
 
 /** A commit: its id, the time at which it completed, and all records imported until then. */
 interface KnownCommit {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { withDatasetLock } from '../../../scheduler/jobs/dataset-lock.js';
 import { pollUntil } from '../../until.js';
-import { createInterceptedWorker } from '../held-worker.js';
+import { createHoldableWorker } from '../held-worker.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
@@ -11,7 +11,7 @@ import { idOf, listOf, waitForJob, type Answer } from '../server.js';
  * a rollback, has found. Also tests changes of fields while a commit is being published.
  */
 
-const holdableWorker = createInterceptedWorker();
+const holdableWorker = createHoldableWorker();
 const { ann, newDataset, server } = await startServerFixture({
   scheduler: { startWorker: holdableWorker.startWorker },
 });

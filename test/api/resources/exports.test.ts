@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
-import { urlSigner } from '../../../api/http/signed-url.js';
+import { createUrlSigner } from '../../../api/http/signed-url.js';
 import { exportKeys, sortedKeysOf } from '../keys.js';
 import { findRecordDifferences } from '../read-table.js';
 import { startServerFixture } from '../server-fixture.js';
@@ -251,7 +251,7 @@ describe('exports', () => {
     const id = idOf(await runExport({ format: 'json' }));
     const expiryMs = Date.now() - 5_000;
     const path = `/v2/downloads/exports/${id}?response-content-disposition=attachment%3B%20filename%3Df&user=${ann.user.id}`;
-    const url = server.url + urlSigner(server.key).sign('GET', path, expiryMs);
+    const url = server.url + createUrlSigner(server.key).sign('GET', path, expiryMs);
     const earlyAnswer = await sendRequest('', 'GET', url);
     expect([earlyAnswer.status, earlyAnswer.json]).toEqual([
       403,

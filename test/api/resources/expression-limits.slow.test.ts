@@ -6,7 +6,7 @@ import { type Answer, type Client } from '../server.js';
 
 /* Tests expressions that read much, run for long or attack the server (contract 19; threats E1, E4, E5, E6). */
 
-const { server, ann, newDataset, runImport, total } = await startServerFixture();
+const { server, ann, newDataset, runImport, countRecords: total } = await startServerFixture();
 
 /** Evaluates an expression; returns the answer of the server. */
 function evaluate(expression: string, more: object = {}): Promise<Answer> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import { signUploadTarget } from '../../../api/resources/downloads/signed-addresses.js';
-import { urlSigner } from '../../../api/http/signed-url.js';
+import { createUrlSigner } from '../../../api/http/signed-url.js';
 import { budgets } from '../../../engine/core/budgets.js';
 import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
@@ -383,7 +383,8 @@ describe('tables are created once', () => {
     const id = await uploadFile('twice.csv', 'a\n1\n');
     expect((await queryFile(id)).json['results']).toEqual([{ a: '1' }]);
     const version = (await server.catalog.fileVersions.get(id, 1))!;
-    const secondUrl = server.url + signUploadTarget(urlSigner(server.key), ann.user.id, version);
+    const secondUrl =
+      server.url + signUploadTarget(createUrlSigner(server.key), ann.user.id, version);
     expect((await sendRequest('', 'PUT', secondUrl, 'b\n2\n3\n')).status).toBe(200);
     expect(tableFilesOf(id)).toEqual([]);
     expect((await queryFile(id)).json).toMatchObject({

@@ -4,7 +4,15 @@ import { commitKeys, datasetKeys, importKeys, sortedKeysOf } from '../keys.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
-const { server, ann, vaultId, newDataset, newFile, runImport, total } = await startServerFixture();
+const {
+  server,
+  ann,
+  vaultId,
+  newDataset,
+  newFile,
+  runImport,
+  countRecords: total,
+} = await startServerFixture();
 
 describe('imports', () => {
   test.each(['data_records', 'records'])(

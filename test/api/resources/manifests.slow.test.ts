@@ -447,7 +447,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
   }
 
   test('N1: when its address is nobody’s public host, of a name or a number', async () => {
-    const connectionsBefore = sourceHost.connections;
+    const connectionsBefore = sourceHost.connectionCount;
     for (const host of ['127.0.0.2', 'localhost', '2130706434', '[::1]', '10.0.0.1']) {
       const datasetId = await newDataset();
       const endedImport = await runManifest(datasetId, [
@@ -459,7 +459,7 @@ describe('N6, N9: a host that fails leaves nothing', () => {
         'a.json: address not allowed',
       ]);
     }
-    expect(sourceHost.connections).toBe(connectionsBefore);
+    expect(sourceHost.connectionCount).toBe(connectionsBefore);
   });
 });
 

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { ann, newDataset, newFile, total } = await startServerFixture();
+const { ann, newDataset, newFile, countRecords: total } = await startServerFixture();
 
 const fixtureFolder = join(import.meta.dirname, '../../../../test/fixtures');
 

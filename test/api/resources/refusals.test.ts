@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from '@jest/globals';
-import { urlSigner } from '../../../api/http/signed-url.js';
+import { createUrlSigner } from '../../../api/http/signed-url.js';
 import { withChangedBudgets } from '../../with-budgets.js';
 import { startServerFixture } from '../server-fixture.js';
 import { expectRequestCase, readCaseLines } from '../request-cases.js';
@@ -72,7 +72,7 @@ beforeAll(async () => {
   await waitForJob(ann, `/v2/dataset_exports/${OLDEXPORT}`);
   await server.catalog.exports.update(OLDEXPORT, { provenance: null }); // as an export of an early release is stored
   const signUrl = (method: 'GET' | 'PUT', path: string): string =>
-    urlSigner(server.key).sign(method, `${path}user=${ann.user.id}`, Date.now() + 3_600_000);
+    createUrlSigner(server.key).sign(method, `${path}user=${ann.user.id}`, Date.now() + 3_600_000);
   valuesByName = {
     FOLDERUPLOAD: signUrl('PUT', `/v2/uploads/${F}/1?`),
     PARTUPLOAD: signUrl('PUT', `/v2/uploads/${idOf(partsFile)}/parts/9?version=1&`),

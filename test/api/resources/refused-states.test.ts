@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { pollUntil } from '../../until.js';
 import { withChangedBudgets } from '../../with-budgets.js';
-import { createInterceptedWorker } from '../held-worker.js';
+import { createHoldableWorker } from '../held-worker.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
 /* Tests refusals of requests that are valid, but not in the current state of a resource. */
 
-const holdableWorker = createInterceptedWorker();
+const holdableWorker = createHoldableWorker();
 const { server, ann, vaultId, newDataset } = await startServerFixture({ scheduler: { startWorker: holdableWorker.startWorker } }); // prettier-ignore
 const adminClient = await server.user('boss', { role: 'admin' });
 

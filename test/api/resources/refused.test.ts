@@ -106,6 +106,6 @@ test('no request changes the fields of a dataset whose log has a commit that the
   await failingFixture.restart();
   const { json } = await failingFixture.ann.get(path);
   expect(json).toMatchObject({ data_type: 'string', is_valid: true });
-  expect(await failingFixture.total(dataset_id)).toBe(1);
+  expect(await failingFixture.countRecords(dataset_id)).toBe(1);
   expect((await failingFixture.ann.patch(path, { title: 'Gene' })).status).toBe(200);
 });

@@ -349,6 +349,6 @@ test('C6: a rollback that is in the log when the server closes on a failing disk
   expect(earlierCommits.map(({ id }) => id)).toEqual([importCommitId]);
   const { status, json } = await failingFixture.ann.get(`/v2/dataset_commits/${rollback!['id']}`);
   expect([status, json]).toEqual([200, expect.objectContaining({ mode: 'rollback', status: 'completed', parent_job_id: importCommitId, user_id: failingFixture.ann.user.id })]); // prettier-ignore
-  expect(await failingFixture.total(datasetId)).toBe(0);
+  expect(await failingFixture.countRecords(datasetId)).toBe(0);
   expect((await failingFixture.ann.post(rollbackPath(importCommitId), {})).status).toBe(400);
 }); // prettier-ignore

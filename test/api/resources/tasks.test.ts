@@ -3,7 +3,14 @@ import { commitKeys, sortedKeysOf, shortObjectKeys, shortVaultKeys, taskKeys } f
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Client } from '../server.js';
 
-const { ann, server, vaultId, newDataset, newFile, total } = await startServerFixture();
+const {
+  ann,
+  server,
+  vaultId,
+  newDataset,
+  newFile,
+  countRecords: total,
+} = await startServerFixture();
 
 describe('commits', () => {
   test('are listed and shown with every key, and are too late to cancel', async () => {

@@ -30,7 +30,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   let dataset: TestDataset;
   beforeAll(async () => {
     engineFixture = await openEngineFixture(threads);
-    dataset = await engineFixture.dataset(columns, [[fullRecord], [{}, recordWithGaps]]);
+    dataset = await engineFixture.newDataset(columns, [[fullRecord], [{}, recordWithGaps]]);
   });
   afterAll(() => engineFixture.close());
 
@@ -140,7 +140,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 
     test('has dates from the year 0 to 9999', async () => {
       const dates = ['0000-01-01', '0000-02-29T23:59:59', '0000-12-31T23:59:59.000001', '0001-01-01', '1969-12-31T23:59:59.999999', '9999-12-31T23:59:59.999999']; // prettier-ignore
-      const datedDataset = await engineFixture.dataset([column('when', 'date'), listColumn(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
+      const datedDataset = await engineFixture.newDataset([column('when', 'date'), listColumn(column('all', 'date'))], [dates.map((when) => ({ when, all: dates }))]); // prettier-ignore
       const { results, facets } = await ask(
         { fields: ['when', 'all'], facets: ['when'] },
         datedDataset,
@@ -178,7 +178,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 
   describe('a dataset without records', () => {
     test.each([[[]], [columns]])('answers everything', async (storedColumns) => {
-      const emptyDataset = await engineFixture.dataset(storedColumns, []);
+      const emptyDataset = await engineFixture.newDataset(storedColumns, []);
       const fields = fieldRows(columns, []);
       const facets = {
         s: {},

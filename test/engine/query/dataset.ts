@@ -23,7 +23,7 @@ export type TestRow = Readonly<Record<string, Value | undefined>>;
 export interface EngineFixture {
   readonly folder: string;
   readonly engine: QueryEngine;
-  dataset(
+  newDataset(
     columns: Columns,
     segments: readonly (readonly TestRow[])[],
     more?: DatasetOptions,
@@ -68,7 +68,7 @@ export async function openEngineFixture(threads?: number): Promise<EngineFixture
   return {
     folder,
     engine,
-    dataset: async (columns, segments, more) => {
+    newDataset: async (columns, segments, more) => {
       lastId += 1;
       return writeDataset(folder, lastId, columns, segments, more);
     },

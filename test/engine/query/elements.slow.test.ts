@@ -72,7 +72,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   let madeDataset: TestDataset;
   beforeAll(async () => {
     engineFixture = await openEngineFixture(threads);
-    madeDataset = await engineFixture.dataset(columns, [firstRecords, secondRecords], { stored: [columns, columns.slice(0, 2)] });
+    madeDataset = await engineFixture.newDataset(columns, [firstRecords, secondRecords], { stored: [columns, columns.slice(0, 2)] });
   }); // prettier-ignore
   afterAll(() => engineFixture.close());
 
@@ -195,7 +195,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 async function createDatasetFromFile(engineFixture: EngineFixture, path: string): Promise<TestDataset> {
   const { rows, columns: importedColumns } = await importSource(readFileSync(path), 'vcf', { name: path });
   const halfLength = Math.floor(rows.length / 2);
-  return engineFixture.dataset(importedColumns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
+  return engineFixture.newDataset(importedColumns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
 } // prettier-ignore
 
 describe.each(enginesUnderTest)('real files, by %s', (_, threads) => {

@@ -200,7 +200,10 @@ describe('a damaged dataset (R7)', () => {
   });
 
   test('leaves the others alone', async () => {
-    const { snapshot, fields } = await engineFixture.dataset([column('a', 'long')], [[{ a: 1 }]]);
+    const { snapshot, fields } = await engineFixture.newDataset(
+      [column('a', 'long')],
+      [[{ a: 1 }]],
+    );
     const answer = await runQuery(engineFixture.engine, snapshot, fields, parseQuery({}, fields));
     expect(answer.total).toBe(1);
   });

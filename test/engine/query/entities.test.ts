@@ -57,7 +57,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
         variants,
       };
     });
-    const { snapshot } = await engineFixture.dataset(columns, [
+    const { snapshot } = await engineFixture.newDataset(columns, [
       rows.slice(0, 100),
       rows.slice(100),
     ]);
@@ -110,7 +110,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       resolve: (text: string) => (/^(brca2|fancd1)$/i.test(text) ? 'BRCA2' : /^rs1$/i.test(text) ? 'RS1' : undefined), // prettier-ignore
     };
     const findIds = async (body: object): Promise<string> => {
-      const { snapshot } = await engineFixture.dataset(columns, [rows.slice(0, 2), rows.slice(2)]);
+      const { snapshot } = await engineFixture.newDataset(columns, [
+        rows.slice(0, 2),
+        rows.slice(2),
+      ]);
       const fields = fieldRows(columns, [], entities);
       const { results } = await runQuery(engineFixture.engine, snapshot, fields, parseQuery(body, fields, genes)); // prettier-ignore
       return (JSON.parse(results) as readonly { _id: string }[]).map(({ _id }) => _id).join('');

@@ -50,7 +50,7 @@ beforeAll(async () => {
   engineFixture = await openEngineFixture();
   genes = await loadHumanGenes();
   sixRecordDataset = await createSixRecordDataset(engineFixture);
-  const { snapshot } = await engineFixture.dataset(columns, [
+  const { snapshot } = await engineFixture.newDataset(columns, [
     records.slice(0, 1),
     records.slice(1),
   ]);
@@ -74,7 +74,7 @@ const filterRequest = (...pair: readonly [string, unknown]): object => ({ filter
 test('the nearest doubles are numbers also beyond 2^53, and the nearest longs are texts', async () => {
   const types = [column('x', 'double'), column('n', 'long')];
   const rows: readonly TestRow[] = [{ x: 1e16, n: 10n ** 16n + 1n }, { x: 3e16, n: 3n * 10n ** 16n + 1n }]; // prettier-ignore
-  const { snapshot } = await engineFixture.dataset(types, [rows]);
+  const { snapshot } = await engineFixture.newDataset(types, [rows]);
   const dataset = { snapshot, fields: fieldRows(types, []) };
   const valuesNear = async (field: string): Promise<unknown> =>
     (await explainQuery(engineFixture, dataset, filterRequest(field, 2e16), genes)).explain.causes![0]!.values; // prettier-ignore
@@ -176,7 +176,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
   });
 
   test('a dataset without records', async () => {
-    const emptyDataset = await engineFixture.dataset(columns, []);
+    const emptyDataset = await engineFixture.newDataset(columns, []);
     expect(await explainCauses(filterRequest('gene', 'x'), emptyDataset)).toEqual([
       expect.objectContaining({ cause: 'no_records' }),
     ]);

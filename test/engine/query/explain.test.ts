@@ -193,7 +193,7 @@ describe('explain counts the records that each condition matches, and those that
     const memoryFixture = await openEngineFixture(0);
     try {
       const rows = [{ title: 'breast cancer' }, { title: 'cancer of the skin' }, { title: null }];
-      const textDataset = await memoryFixture.dataset([column('title', 'text')], [rows]);
+      const textDataset = await memoryFixture.newDataset([column('title', 'text')], [rows]);
       const body = { query: 'title:cancer AND title:breast', ordering: ['_id'] };
       const { explain } = await explainQuery(memoryFixture, textDataset, body);
       expect(explain.plan.map(({ executor }) => executor)).toContain('memory');

@@ -30,7 +30,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       const requests = random.list(casesPerDataset, (): RandomRequest => {
         const filters = random.chance(0.5) ? randomFilters(random, madeData) : [];
         const body = { filters, facets: randomFacets(random, madeData), limit: 0 };
-        return { body, queryTree: null, cursor: null };
+        return { body, queryTree: null, cursorPageSizes: null };
       });
       const differences = await Promise.all(
         requests.map((request) => answerDifference(madeData, request, ask)),

@@ -30,7 +30,7 @@ test.each(enginesUnderTest)(
     const answersOf = async (flip?: (file: string) => void): Promise<readonly unknown[]> => {
       const engineFixture = await openEngineFixture(threads);
       try {
-        const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
+        const { snapshot, fields } = await engineFixture.newDataset(columns, [rows]);
         flip?.(snapshot.files[1]!);
         const answers: unknown[] = [];
         for (const request of requests) {

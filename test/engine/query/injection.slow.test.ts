@@ -187,7 +187,7 @@ test('hostile values of the sort keys go from page to page as values (Q1)', asyn
   const texts = [...new Set(hostileTexts)].map((text) => text.toWellFormed());
   const rows = texts.map((text, n) => ({ text, list: [text, null], o: { text }, n }));
   const columns = [column('text', 'string'), listColumn(column('list', 'string')), column('o', 'object', [column('text', 'string')]), column('n', 'long')]; // prettier-ignore
-  const { snapshot, fields } = await engineFixture.dataset(columns, [
+  const { snapshot, fields } = await engineFixture.newDataset(columns, [
     rows.slice(0, 99),
     rows.slice(99),
   ]);
@@ -215,7 +215,7 @@ test('hostile values are found by every way of asking for them, and nothing else
   const texts = [...new Set(hostileTexts)].filter((text, i) => text.isWellFormed() && text.length < 400 && (i % 4 === 0 || text.length < 9)); // prettier-ignore
   const rows = texts.map((text) => ({ text, list: [text], long: text }));
   const columns = [column('text', 'string'), listColumn(column('list', 'string')), column('long', 'text')]; // prettier-ignore
-  const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
+  const { snapshot, fields } = await engineFixture.newDataset(columns, [rows]);
   const findTexts = async (body: object): Promise<unknown[]> => {
     const request = parseQuery({ ...body, fields: ['text'], limit: 1_000 }, fields);
     const { results } = await runQuery(engineFixture.engine, snapshot, fields, request);
@@ -264,7 +264,7 @@ test('hostile field names are quoted wherever they stand (Q1)', async () => {
   const objectColumn = column('inside', 'object', columns.slice(0, 60));
   const row = Object.fromEntries(columns.map(({ name }) => [name, name]));
   const innerRecord = Object.fromEntries(columns.slice(0, 60).map(({ name }) => [name, name]));
-  const { snapshot, fields } = await engineFixture.dataset(
+  const { snapshot, fields } = await engineFixture.newDataset(
     [...columns, objectColumn],
     [[{ ...row, inside: innerRecord }]],
   );

@@ -26,7 +26,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
     [...'abcdef'].map((each, i) => ((bits >> i) & 1 ? each.toUpperCase() : each)).join('');
 
   test('a large table is compared ignoring case in the same way before and after its case variants are known', async () => {
-    const largeDataset = await engineFixture.dataset(
+    const largeDataset = await engineFixture.newDataset(
       [
         column('upper', 'string'),
         column('lower', 'string'),

@@ -38,7 +38,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   describe('a filter of a long', () => {
     let madeDataset: TestDataset;
     beforeAll(async () => {
-      madeDataset = await engineFixture.dataset(
+      madeDataset = await engineFixture.newDataset(
         [column('n', 'long')],
         [longsBeyondDoubles.map((n) => ({ n }))],
       );
@@ -69,7 +69,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       const columns = [column('g', 'string'), column('v', type), listColumn(column('l', type))];
       const halfLength = Math.ceil(values.length / 2);
       const rows = values.map((v): TestRow => ({ g: 'one', v, l: [v] }));
-      const dataset = await engineFixture.dataset(columns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
+      const dataset = await engineFixture.newDataset(columns, [rows.slice(0, halfLength), rows.slice(halfLength)]);
       const extendedStats = { facet_type: 'stats', extended: true };
       const facets = { v: extendedStats, l: extendedStats, g: { facets: { v: extendedStats } } };
       const answer = await ask(dataset, JSON.stringify({ limit: 0, facets }));
@@ -80,7 +80,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 
     test('of doubles with 17 digits before the point are written as ECMAScript writes them', async () => {
       const values = [99_999_999_999_999_984, 72_057_594_037_927_952];
-      const dataset = await engineFixture.dataset([column('v', 'double')], [values.map((v) => ({ v }))]);
+      const dataset = await engineFixture.newDataset([column('v', 'double')], [values.map((v) => ({ v }))]);
       const facetsOf = async (facet_type: string): Promise<string | null | undefined> =>
         (await ask(dataset, JSON.stringify({ limit: 0, facets: { v: { facet_type } } }))).facets;
       expect(await facetsOf('stats')).toContain(`"min":72057594037927950,"max":99999999999999980`);
@@ -131,7 +131,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
 
   test.each(['double', 'float'] as const)('a filter of a %s finds NaN above all numbers, in whatever row group it is', async (type) => {
     const values = Array.from({ length: 500 }, (_, i) => (i % 5 === 0 ? NaN : i === 499 ? 501 : i));
-    const dataset = await engineFixture.dataset([column('d', type)], [values.map((d) => ({ d }))]);
+    const dataset = await engineFixture.newDataset([column('d', type)], [values.map((d) => ({ d }))]);
     const countMatches = async (filter: unknown) => (await ask(dataset, JSON.stringify({ filters: [filter], limit: 0 }))).total;
     expect(await countMatches(['d__gt', 500])).toBe(101);
     expect(await countMatches(['d__gt', 600])).toBe(100);
@@ -140,7 +140,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   }); // prettier-ignore
 
   test('a term without a field is not searched in the ids of records and commits', async () => {
-    const { snapshot } = await engineFixture.dataset([column('gene', 'string')], [[{ gene: 'x' }]]);
+    const { snapshot } = await engineFixture.newDataset(
+      [column('gene', 'string')],
+      [[{ gene: 'x' }]],
+    );
     // The catalogue lists `_commit` among the fields of a dataset with data.
     const fields = fieldRows([column('gene', 'string'), column('_commit', 'string')], []);
     const countMatches = async (query: string): Promise<number> => (await ask({ snapshot, fields }, JSON.stringify({ query }))).total; // prettier-ignore

@@ -88,7 +88,7 @@ function writeDataset(engineFixture: EngineFixture): Promise<TestDataset> {
       ),
     ),
   );
-  return engineFixture.dataset(columns, rows as never, { stored: storedColumns });
+  return engineFixture.newDataset(columns, rows as never, { stored: storedColumns });
 }
 
 type PageFormat = 'array' | 'json' | 'csv' | 'arrow';

@@ -25,7 +25,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       o: [{ s: 'a' }],
     }));
     const items = listColumn(column('o', 'object', [column('s', 'string')]));
-    dataset = await engineFixture.dataset(
+    dataset = await engineFixture.newDataset(
       [column('s', 'string'), column('t', 'text'), items],
       [rows],
     );

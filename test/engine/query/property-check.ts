@@ -122,7 +122,7 @@ export async function storeGenerated(
 ): Promise<TestDataset> {
   const rows = dataset.segments.map((segment) => segment.rows);
   const storedColumns = dataset.segments.map((segment) => segment.columns);
-  return engineFixture.dataset(dataset.columns, rows, {
+  return engineFixture.newDataset(dataset.columns, rows, {
     stored: storedColumns,
     entities: dataset.entities,
   });
@@ -133,7 +133,7 @@ export function engineAnswerer(
   { engine }: EngineFixture,
   { snapshot, fields }: TestDataset,
 ): (request: RandomRequest) => Promise<EngineAnswer> {
-  return async ({ body, cursor }) => {
+  return async ({ body, cursorPageSizes: cursor }) => {
     const request = parseQuery(body, fields);
     const answer = await runQuery(engine, snapshot, fields, request);
     if (cursor === null) return answer;

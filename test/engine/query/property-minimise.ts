@@ -40,7 +40,7 @@ function* smallerCases({ dataset, request }: PropertyCase): Generator<PropertyCa
       request: { ...request, body, queryTree: hasQuery ? request.queryTree : null },
     };
   }
-  if (request.cursor) yield { dataset, request: { ...request, cursor: null } };
+  if (request.cursorPageSizes) yield { dataset, request: { ...request, cursorPageSizes: null } };
   if (request.queryTree) {
     for (const queryTree of smallerQueryTrees(request.queryTree))
       yield { dataset, request: rewriteQuery(request, queryTree) };

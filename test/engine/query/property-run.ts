@@ -84,7 +84,7 @@ async function describeFailure(
     }
   });
   const { dataset, request } = smallestCase;
-  const { body, queryTree, cursor } = request;
+  const { body, queryTree, cursorPageSizes: cursor } = request;
   return [
     `STRANDLAKE_SEED=${seed}`,
     ...[['columns', dataset.columns], ['segments', dataset.segments.map(({ rows }) => rows)], ['stored', dataset.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', dataset.entities], ['request', body], ['queryTree', queryTree], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${jsonTextOf(value)}`), // prettier-ignore

@@ -43,7 +43,7 @@ const unprunedSegments = ({ snapshot }: TestDataset, predicate: Predicate): numb
   return snapshot.segments.flatMap(({ path }, i) => (paths.includes(path) ? [i] : []));
 };
 const datasetOfOneColumn = (type: StoredType, ...segments: readonly (readonly TestRow['v'][])[]) =>
-  engineFixture.dataset(
+  engineFixture.newDataset(
     [column('v', type)],
     segments.map((values) => values.map((v) => ({ v }))),
   );
@@ -68,7 +68,7 @@ const rangePredicate = (
   });
 
 test('the log counts the records of segments with and without values, and not of lists or segments with deleted rows', async () => {
-  const { snapshot } = await engineFixture.dataset(
+  const { snapshot } = await engineFixture.newDataset(
     [column('v', 'long'), listColumn(column('l', 'long'))],
     [[{ v: 1n, l: [1n] }, { v: null, l: null }, { v: 3n, l: [] }], [{ v: null }], [{ v: 5n }, { v: 6n }]], // prettier-ignore
   );
@@ -132,7 +132,7 @@ describe('segments are left out', () => {
     expect(unprunedSegments(longs, lengthPredicate(2, null))).toEqual([]);
     expect(unprunedSegments(longs, not(lengthPredicate(1, 1)))).toEqual([1, 2]);
     expect(unprunedSegments(longs, not(lengthPredicate(0, 1)))).toEqual([]);
-    const lists = await engineFixture.dataset(
+    const lists = await engineFixture.newDataset(
       [listColumn(column('v', 'long'))],
       [[{ v: [1n, 2n] }], [{ v: null }], [{ v: [] }, { v: null }]],
     );
@@ -240,7 +240,7 @@ describe('a region of a file sorted by coordinates', () => {
     const segments = Array.from({ length: 40 }, (_, s) =>
       Array.from({ length: 50 }, (_one, i) => rowAt(50 * s + i, 500, 100)),
     );
-    const dataset = await engineFixture.dataset([coordinates], segments);
+    const dataset = await engineFixture.newDataset([coordinates], segments);
     const request = parseQuery({ ...regionBody('2', 20_000, 21_000), limit: 100 }, dataset.fields);
     expect(unprunedSegments(dataset, request.predicate)).toEqual([14]);
     const { total, results } = await runQuery(

@@ -16,7 +16,7 @@ export interface RandomRequest {
   /** The parsed form of `body.query`, if there is one. */
   readonly queryTree: QueryTree | null;
   /** The sizes of the pages, from the last to the first, in which the ids are also read with a cursor; null if no cursor is used. */
-  readonly cursor: readonly number[] | null;
+  readonly cursorPageSizes: readonly number[] | null;
 }
 
 /** Returns a request that may use filters, a query string, entities, coordinates, a choice of fields, orderings, pages and plain facets. */
@@ -37,11 +37,11 @@ export function randomRequest(random: Random, dataset: GeneratedDataset): Random
   if (!usesCursor && random.chance(0.3))
     body['offset'] = random.pick([0, 1, 2, 5, 20, '4', 10_000]);
   if (queryTree !== null && !Object.hasOwn(body, 'query'))
-    return { body, queryTree: null, cursor: null };
+    return { body, queryTree: null, cursorPageSizes: null };
   return {
     body,
     queryTree,
-    cursor: usesCursor ? random.list(60, () => 1 + random.integerBelow(9)) : null,
+    cursorPageSizes: usesCursor ? random.list(60, () => 1 + random.integerBelow(9)) : null,
   };
 }
 

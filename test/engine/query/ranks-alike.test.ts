@@ -21,7 +21,7 @@ beforeAll(async () => {
   const word = (): string => random.pick(['TTN', 'ttn', 'BRCA1', 'TTN AS1', 'x']);
   const segments = [300, 1, 200].map((rows) => random.list(rows, () => ({ gene: word(), note: random.list(random.integerBelow(4), word).join(' '), depth: random.integerBelow(9), tags: random.list(random.integerBelow(3), word) }))); // prettier-ignore
   const madeDatasets = await Promise.all(
-    engineFixtures.map((engineFixture) => engineFixture.dataset(columns, segments)),
+    engineFixtures.map((engineFixture) => engineFixture.newDataset(columns, segments)),
   );
   datasets = madeDatasets as [TestDataset, TestDataset];
 });

@@ -54,7 +54,7 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
       column('start', 'long'),
       column('stop', 'long'),
     ]);
-    dataset = await engineFixture.dataset([coordinates], [rows.slice(0, 250), rows.slice(250)]);
+    dataset = await engineFixture.newDataset([coordinates], [rows.slice(0, 250), rows.slice(250)]);
   });
   afterAll(() => engineFixture.close());
 
@@ -126,7 +126,10 @@ describe.each(enginesUnderTest)('by %s', (_, threads) => {
   });
 
   test('a dataset without coordinates has no such field, and no build to restrict', async () => {
-    const { snapshot, fields } = await engineFixture.dataset([column('a', 'long')], [[{ a: 1 }]]);
+    const { snapshot, fields } = await engineFixture.newDataset(
+      [column('a', 'long')],
+      [[{ a: 1 }]],
+    );
     expect(() => parseQuery({ filters: [[C, '1']] }, fields)).toThrow('Unknown field');
     const answer = await runQuery(
       engineFixture.engine,

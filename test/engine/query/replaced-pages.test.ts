@@ -35,7 +35,10 @@ describe.each([0, 2])('records that later segments replace, with %i threads', (t
   beforeAll(async () => {
     process.env[deletedOrReplacedRowsFlag] = 'replaced';
     engineFixture = await openEngineFixture(threads);
-    dataset = await engineFixture.dataset(columns, [records.slice(0, 1_500), records.slice(1_500)]);
+    dataset = await engineFixture.newDataset(columns, [
+      records.slice(0, 1_500),
+      records.slice(1_500),
+    ]);
   });
   afterAll(async () => {
     if (earlierFlag === undefined) delete process.env[deletedOrReplacedRowsFlag];

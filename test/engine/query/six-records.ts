@@ -112,7 +112,7 @@ export const sixRows: readonly TestRow[] = [
 
 /** Writes the dataset of the worked examples, in two segments. */
 export async function createSixRecordDataset(engineFixture: EngineFixture): Promise<TestDataset> {
-  const { snapshot } = await engineFixture.dataset(sixColumns, [
+  const { snapshot } = await engineFixture.newDataset(sixColumns, [
     sixRows.slice(0, 2),
     sixRows.slice(2),
   ]);

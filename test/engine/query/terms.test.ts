@@ -125,8 +125,8 @@ beforeAll(async () => {
       ),
     ),
   );
-  dataset = await indexFixture.dataset(columns, cutSegments, { stored: storedColumns });
-  sqlDataset = await sqlFixture.dataset(columns, cutSegments, { stored: storedColumns });
+  dataset = await indexFixture.newDataset(columns, cutSegments, { stored: storedColumns });
+  sqlDataset = await sqlFixture.newDataset(columns, cutSegments, { stored: storedColumns });
   const { engine } = indexFixture;
   const { engine: sql } = engine.sql;
   statementCountingEngine = queryEngine(

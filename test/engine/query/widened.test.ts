@@ -38,7 +38,7 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
   const datasetOf = async (from: StoredType, to: 'double' | 'long'): Promise<TestDataset> => {
     const rowsOf = (values: readonly (number | null)[], firstNumber: number) =>
       values.map((v, i) => ({ n: firstNumber + i, v, l: v === null ? [] : [v, 1], o: { x: v } }));
-    return engineFixture.dataset(
+    return engineFixture.newDataset(
       columnsOf(to),
       [rowsOf(oldValues, 0), rowsOf(recentValues[to], oldValues.length)],
       {
@@ -126,7 +126,7 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
       { n: 0, v: 2n ** 53n + 1n },
       { n: 1, v: 7 },
     ];
-    const dataset = await engineFixture.dataset(
+    const dataset = await engineFixture.newDataset(
       [column('n', 'long'), column('v', 'double')],
       [rows, [{ n: 2, v: 0.5 }]],
       { stored: [[column('n', 'long'), column('v', 'long')], [column('n', 'long'), column('v', 'double')]] },
@@ -138,7 +138,7 @@ describe.each(enginesUnderTest)('segments older than a wider type, by %s', (_, t
   });
 
   test('strings are searched as the texts that they have become', async () => {
-    const dataset = await engineFixture.dataset(
+    const dataset = await engineFixture.newDataset(
       [column('n', 'long'), column('t', 'text')],
       [
         [

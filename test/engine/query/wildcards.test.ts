@@ -31,7 +31,7 @@ beforeAll(async () => {
     many: t === null ? null : t.split(', '),
     short: ['brc 2', 'brca2', 'breast cancer', '-cancer', 'cancer.', 'brc2', null][i]!,
   }));
-  dataset = await engineFixture.dataset(columns, [
+  dataset = await engineFixture.newDataset(columns, [
     rows.slice(0, 3),
     rows.slice(3),
     rows,
@@ -41,7 +41,7 @@ beforeAll(async () => {
   const wideRows = Array.from({ length: 60 }, (_, row) => ({
     t: Array.from({ length: 1000 }, (__, i) => word(1000 * row + i)).join(' '),
   }));
-  wideDataset = await engineFixture.dataset(
+  wideDataset = await engineFixture.newDataset(
     [column('t', 'text')],
     [wideRows.slice(0, 1), wideRows],
   );

@@ -52,7 +52,7 @@ beforeAll(async () => {
   const rows = catalogue.documents
     .filter((one) => readable.has(one.vault_id))
     .map(({ _id, ...row }): TestRow => row as unknown as TestRow);
-  dataset = await engineFixture.dataset(columns, [rows]);
+  dataset = await engineFixture.newDataset(columns, [rows]);
 });
 afterAll(async () => {
   await engineFixture.close();

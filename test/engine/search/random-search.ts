@@ -99,7 +99,7 @@ export function randomOrdering(random: Random): readonly string[] {
 /** A query string of words, and a function `has` that says which documents match it. */
 export interface RandomSearchQuery {
   readonly text: string;
-  readonly has: (row: TestRow) => boolean;
+  readonly matches: (row: TestRow) => boolean;
 }
 
 const queryWords = [
@@ -118,9 +118,12 @@ export function randomQuery(random: Random, depth = 0): RandomSearchQuery {
   if (depth < 2 && random.chance(0.5)) {
     const [a, b] = [randomQuery(random, depth + 1), randomQuery(random, depth + 1)];
     const kind = random.integerBelow(3);
-    if (kind === 0) return { text: `(${a.text}) AND (${b.text})`, has: (row) => a.has(row) && b.has(row) }; // prettier-ignore
-    if (kind === 1) return { text: `(${a.text}) OR (${b.text})`, has: (row) => a.has(row) || b.has(row) }; // prettier-ignore
-    return { text: `(${a.text}) AND NOT (${b.text})`, has: (row) => a.has(row) && !b.has(row) };
+    if (kind === 0) return { text: `(${a.text}) AND (${b.text})`, matches: (row) => a.matches(row) && b.matches(row) }; // prettier-ignore
+    if (kind === 1) return { text: `(${a.text}) OR (${b.text})`, matches: (row) => a.matches(row) || b.matches(row) }; // prettier-ignore
+    return {
+      text: `(${a.text}) AND NOT (${b.text})`,
+      matches: (row) => a.matches(row) && !b.matches(row),
+    };
   }
   const words = wordsOf(random.pick(queryWords));
   const ownWords = words.length === 0 ? ['cancer'] : words;
@@ -130,7 +133,7 @@ export function randomQuery(random: Random, depth = 0): RandomSearchQuery {
   const searchedFields = field === null ? ['name', 'full_path', 'description', 'tags'] : [field];
   return {
     text: field === null ? phrase : `${field}:${phrase}`,
-    has: (row) =>
+    matches: (row) =>
       searchedFields
         .filter((name) => fieldByName.has(name))
         .some((name) => [row[name]].flat().some((value) => typeof value === 'string' && hasPhrase(value, ownWords))), // prettier-ignore

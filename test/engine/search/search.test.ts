@@ -78,7 +78,7 @@ test.each(seeds)(
         ordering: usedOrdering,
         limit,
         offset,
-      }).filter((row) => query?.has(row) ?? true);
+      }).filter((row) => query?.matches(row) ?? true);
       const page = matchingRows.slice(offset, offset + limit);
       foundCount += matchingRows.length;
       const answer = await searchAs(searcher, body);

@@ -92,12 +92,12 @@ const testDoubles = [0, 1.5, -1e308, 5e-324, Infinity, -Infinity, 0.1, 1e22, NaN
 
 /** How random values of a column are chosen: constant, few, rising or arbitrary, so that every encoding occurs. */
 export interface ValueDistribution {
-  readonly nulls: number;
+  readonly nullShare: number;
   readonly kind: 'constant' | 'few' | 'rising' | 'wild';
 }
 export function randomDistribution(next: Random): ValueDistribution {
   return {
-    nulls: pickRandom(next, [0, 0, 0.1, 0.9, 1]),
+    nullShare: pickRandom(next, [0, 0, 0.1, 0.9, 1]),
     kind: pickRandom(next, ['constant', 'few', 'rising', 'wild']),
   };
 }
@@ -109,11 +109,11 @@ export function randomValue(
   style: ValueDistribution,
   row: number,
 ): Value {
-  if (next() < style.nulls) return null;
+  if (next() < style.nullShare) return null;
   if (column.isList) {
     const item = { ...column, isList: false };
     const length = next() < 0.2 ? 0 : randomBelow(next, 4);
-    const items = { ...style, nulls: style.nulls > 0 ? 0.2 : 0 };
+    const items = { ...style, nulls: style.nullShare > 0 ? 0.2 : 0 };
     return Array.from({ length }, () => randomValue(next, item, items, row));
   }
   if (column.type === 'object') {

@@ -42,7 +42,10 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     const texts = Array.from({ length: sharedCount ? 1500 : 300 }, () =>
       sharedCount ? pickRandom(nextRandom, someTexts) : randomText(nextRandom),
     );
-    const dataset = await engineFixture.dataset([column('t', 'text')], [texts.map((t) => ({ t }))]);
+    const dataset = await engineFixture.newDataset(
+      [column('t', 'text')],
+      [texts.map((t) => ({ t }))],
+    );
     const matcher = columnMatcherOf(dataset);
     const { column: reader } = matcher;
     const foldedTexts = texts.map((text) =>
@@ -73,7 +76,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
 
   test('does not compare long terms with a long pattern for seconds', async () => {
     const rows = [{ t: 'a'.repeat(1_000_000) }, { t: 'aab' }];
-    const matcher = columnMatcherOf(await engineFixture.dataset([column('t', 'text')], [rows]));
+    const matcher = columnMatcherOf(await engineFixture.newDataset([column('t', 'text')], [rows]));
     const endsWith = (text: string) =>
       ({ terms: [], pattern: ['any', Buffer.from(text)] }) as const;
     expect(matcher.hasTooManyTerms(endsWith(`${'a'.repeat(2_000)}b`))).toBe(true);
@@ -93,7 +96,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     const lists = Array.from({ length: sharedCount ? 700 : 200 }, () =>
       belowLimit(6) === 0 ? null : Array.from({ length: belowLimit(4) }, pickText),
     );
-    const dataset = await engineFixture.dataset(
+    const dataset = await engineFixture.newDataset(
       [listColumn(column('t', 'text'))],
       [lists.map((t) => ({ t }))],
     );
@@ -159,7 +162,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
       t: randomWords(),
     }));
     const columns = [listColumn(column('large', 'text')), listColumn(column('small', 'text')), column('t', 'text')]; // prettier-ignore
-    const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
+    const { snapshot, fields } = await engineFixture.newDataset(columns, [rows]);
     const path = snapshot.files[1]!;
     const index = new SegmentFile({ path }).textIndex!;
     expect([...index.columns.keys()]).toEqual(['small', 't'].map((name) => indexedName([name])));
@@ -181,13 +184,13 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
   });
 
   test('is made for texts alone, and no reader of Parquet sees it', async () => {
-    const stringDataset = await engineFixture.dataset(
+    const stringDataset = await engineFixture.newDataset(
       [column('t', 'string')],
       [[{ t: 'breast cancer' }]],
     );
     const path = stringDataset.snapshot.files[1]!;
     expect(new SegmentFile({ path }).textIndex).toBeUndefined();
-    const textDataset = await engineFixture.dataset(
+    const textDataset = await engineFixture.newDataset(
       [column('t', 'text')],
       [[{ t: 'breast cancer' }]],
     );
@@ -204,7 +207,7 @@ describe(`the index of a segment (STRANDLAKE_SEED=${seed})`, () => {
     'that is not what was written, is told and never answers: %s',
     async (_, textColumn, valueOf) => {
       const rows = Array.from({ length: 50 }, (__, i) => ({ t: valueOf(`word${i} cancer`) }));
-      const wholeDataset = await engineFixture.dataset([textColumn], [rows]);
+      const wholeDataset = await engineFixture.newDataset([textColumn], [rows]);
       const path = wholeDataset.snapshot.files[1]!;
       const bytes = readFileSync(path);
       const footerStart = bytes.length - 8 - bytes.readUInt32LE(bytes.length - 8);

@@ -46,7 +46,7 @@ beforeAll(async () => {
     Array.from({ length: 200 }, () => rowOf(randomText(nextRandom))),
   ];
   records = segments.flat();
-  indexedDataset = await engineFixture.dataset(columns, segments);
+  indexedDataset = await engineFixture.newDataset(columns, segments);
   scannedDataset = withoutIndex(indexedDataset);
 });
 afterAll(() => engineFixture.close());

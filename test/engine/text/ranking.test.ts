@@ -65,7 +65,7 @@ beforeAll(async () => {
     segment.map((words): TestRow => ({ t: words && words.join(' ') })),
   );
   engineFixture = await openEngineFixture();
-  dataset = await engineFixture.dataset([column('t', 'text')], rows);
+  dataset = await engineFixture.newDataset([column('t', 'text')], rows);
 });
 afterAll(() => engineFixture.close());
 

@@ -14,7 +14,7 @@ export interface ScriptedHost {
   /** Returns the URL of a path: `http(s)://127.0.0.1:<port><path>`. */
   url(path: string): string;
   /** Number of connections that the host has accepted so far. */
-  connections: number;
+  connectionCount: number;
   /** The headers of all requests, each as text. */
   readonly requests: string[];
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export async function startScriptedHost(
 ): Promise<ScriptedHost> {
   const openSockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
-    host.connections += 1;
+    host.connectionCount += 1;
     openSockets.add(socket);
     socket.on('close', () => openSockets.delete(socket));
     socket.on('error', () => undefined); // the client may close the connection at any moment
@@ -58,7 +58,7 @@ export async function startScriptedHost(
   const host: ScriptedHost = {
     port,
     url: (path) => `${scheme}://127.0.0.1:${port}${path}`,
-    connections: 0,
+    connectionCount: 0,
     requests: [],
     async close() {
       for (const socket of openSockets) socket.destroy();

@@ -57,7 +57,7 @@ test.each<[string, Pick<ChunkRows, 'order'> & { readonly rows: Int32Array | 'all
     validation: { disable: false, raiseOnErrors: false, strict: false, allowNewFields: false },
     file,
     rejectedBytes: 0,
-    isDryRun: false,
+    skipsSegment: false,
   });
   expect(chunk).toMatchObject({ read: expectedRows.length, stored: expectedRows.length, rejected: 0 });
   const columns = [idColumn, { ...numberColumn!, physical: 'N~2' }, { ...givenIdColumn }];

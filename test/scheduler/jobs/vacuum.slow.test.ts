@@ -8,7 +8,7 @@ import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import { armFault, faultHits, type FileFault } from '../../../engine/core/faultpoint.js';
 import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
-import { createInterceptedWorker } from '../../api/held-worker.js';
+import { createHoldableWorker } from '../../api/held-worker.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { startWorkerWithoutEngine } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
@@ -257,7 +257,7 @@ describe('a vacuum removes no file that an earlier version needs while', () => {
     // The server has one thread, so that a task of the newest version keeps a later one waiting.
     const newestReader = state === 'waits' ? await queueReader(kind, 'newest', null) : undefined;
     const earlierReader = await queueReader(kind, 'earlier', asOf);
-    const worker = createInterceptedWorker();
+    const worker = createHoldableWorker();
     worker.hold(kind);
     const runningScheduler = await startScheduler({ startWorker: worker.startWorker });
     await pollUntil(() => worker.held.length === 1);

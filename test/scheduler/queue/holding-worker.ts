@@ -6,17 +6,17 @@ import type { Lake } from '../lake.js';
 /** A worker that runs nothing: it keeps the tasks that it receives until the test decides how they end. */
 export class HoldingWorker {
   /** The attempt numbers of the tasks that the worker has, by task id. */
-  readonly tasks = new Map<number, number>();
+  readonly attemptByTaskId = new Map<number, number>();
   #events: WorkerEvents = { message: () => undefined, lost: () => undefined };
 
   /** The option of the scheduler that starts this worker. */
   readonly start: NonNullable<SchedulerOptions['startWorker']> = (_config, _timeout, events) => {
-    this.tasks.clear();
+    this.attemptByTaskId.clear();
     this.#events = events;
     return {
       pid: null,
       send: (message) => {
-        if (message.type === 'run') this.tasks.set(message.taskId, message.attempt);
+        if (message.type === 'run') this.attemptByTaskId.set(message.taskId, message.attempt);
         if (message.type !== 'cancel') return;
         const error = { code: 'canceled', message: 'canceled' } as const;
         const { taskId } = message;
@@ -32,7 +32,7 @@ export class HoldingWorker {
 
   /** Lets the worker die with its tasks. */
   die(): void {
-    this.tasks.clear();
+    this.attemptByTaskId.clear();
     this.#events.lost('signal SIGKILL', undefined);
   }
 
@@ -43,7 +43,7 @@ export class HoldingWorker {
 
   reportProgress(taskId: number, records: number): void {
     const progress = { records, recordsTotal: null, bytes: 0, bytesTotal: 0, errors: 0 };
-    const attempt = this.tasks.get(taskId)!;
+    const attempt = this.attemptByTaskId.get(taskId)!;
     this.#events.message({ type: 'progress', taskId, attempt, progress });
   }
 
@@ -55,14 +55,17 @@ export class HoldingWorker {
   /** Resolves when the worker has exactly the given tasks and still has them after some turns of the event loop. */
   async waitForTasks(lake: Lake, ...taskIds: readonly number[]): Promise<void> {
     const expectedIds = String(taskIds.toSorted());
-    const hasTasks = (): boolean => String([...this.tasks.keys()].toSorted()) === expectedIds;
+    const hasTasks = (): boolean =>
+      String([...this.attemptByTaskId.keys()].toSorted()) === expectedIds;
     for (let turns = 0; turns < 20; turns++) {
       await pollUntil(hasTasks);
       await lake.catalog.tasks.get(0);
       await new Promise(setImmediate);
     }
     if (!hasTasks())
-      throw new Error(`the worker has ${[...this.tasks.keys()].join(', ')}, not ${expectedIds}`);
+      throw new Error(
+        `the worker has ${[...this.attemptByTaskId.keys()].join(', ')}, not ${expectedIds}`,
+      );
   }
 
   /** Ends a task with an error. */
@@ -73,8 +76,8 @@ export class HoldingWorker {
   }
 
   #removeTask(taskId: number): number {
-    const attempt = this.tasks.get(taskId) ?? 0;
-    this.tasks.delete(taskId);
+    const attempt = this.attemptByTaskId.get(taskId) ?? 0;
+    this.attemptByTaskId.delete(taskId);
     return attempt;
   }
 }

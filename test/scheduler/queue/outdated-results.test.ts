@@ -147,7 +147,7 @@ test('a task can start again before its earlier attempt has released its slot', 
   const requeueAndClaim: typeof requeue = async (...args) => {
     const row = await requeue(...args);
     scheduler.wake();
-    await pollUntil(() => worker.tasks.has(upsertTaskId));
+    await pollUntil(() => worker.attemptByTaskId.has(upsertTaskId));
     isRequeued = true;
     return row;
   };

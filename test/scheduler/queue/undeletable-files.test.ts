@@ -130,7 +130,7 @@ test('a task whose files cannot be removed fails or is queued again, and frees i
   // A snapshot is not resumable, so that its scratch folder is to be removed when it is queued again.
   await writeFile(join(lake.data.scratch, `${task.id}-1`), 'x');
   worker.die();
-  await pollUntil(() => worker.tasks.get(task.id) === 2);
+  await pollUntil(() => worker.attemptByTaskId.get(task.id) === 2);
   // The files of the task that has ended are removed by the next sweep; those of the running one stay.
   await writeFile(join(lake.data.scratch, `${task.id}-2`), 'x');
   armFault(undefined);

@@ -47,7 +47,7 @@ test('R2: a task that alone kills the worker three times without coming further 
   await startScheduler();
   for (const death of [1, 2, 3]) {
     await waitUntilWorkerHas(poisonTaskId);
-    expect(worker.tasks.get(poisonTaskId)).toBe(death);
+    expect(worker.attemptByTaskId.get(poisonTaskId)).toBe(death);
     worker.die();
   }
   expect(await scheduler.wait(poisonTaskId)).toMatchObject({ status: 'failed' });
@@ -85,7 +85,8 @@ test('R2: deaths with the whole server do not count, also when the worker dies a
     if (kill > 2) worker.die();
     await pollUntil(
       async () =>
-        worker.tasks.has(taskId) && (await lake.readTaskRow(taskId))?.status === 'running',
+        worker.attemptByTaskId.has(taskId) &&
+        (await lake.readTaskRow(taskId))?.status === 'running',
     );
     // The killed server does nothing more; the next server finds the task still marked as running.
     worker.disconnect();

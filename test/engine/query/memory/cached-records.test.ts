@@ -48,7 +48,7 @@ describe('records of a page, through the caches', () => {
     const segments = [0, 1].map((segment) =>
       Array.from({ length: rowsPerSegment }, (_, i) => testRowAt(segment * rowsPerSegment + i)),
     );
-    const { snapshot, fields } = await engineFixture.dataset(columns, segments);
+    const { snapshot, fields } = await engineFixture.newDataset(columns, segments);
     files = snapshot.files.slice(1).map((path) => new SegmentFile({ path: realpathSync(path) }));
     const wholeRequest = {
       predicate: all,

@@ -81,7 +81,7 @@ describe('warming', () => {
     engineFixture = await openEngineFixture();
     const columns = [column('gene', 'string'), column('depth', 'integer')];
     const rows = Array.from({ length: 300 }, (_, i) => ({ gene: `G${i % 3}`, depth: i }));
-    dataset = await engineFixture.dataset(columns, [rows, rows]);
+    dataset = await engineFixture.newDataset(columns, [rows, rows]);
     memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
   });
   afterEach(async () => {

@@ -43,7 +43,7 @@ describe('columns without deleted rows', () => {
     const writtenSegments = Array.from({ length: segmentCount }, (_, segment) =>
       Array.from({ length: rowsPerSegment }, (_, row) => recordOf(segment, row)),
     );
-    dataset = await engineFixture.dataset(columns, writtenSegments);
+    dataset = await engineFixture.newDataset(columns, writtenSegments);
   });
   afterAll(() => engineFixture.close());
   beforeEach(() => void (memory = openMemoryExecutor({ threads: 0, cacheMb: 16 })));

@@ -219,7 +219,7 @@ describe('a loaded column', () => {
     ).map(([name, type, isList]) => ({ name, physical: name, type, isList }));
     const values = columns.map((one) => {
       const kind = (['few', 'rising', 'wild'] as const)[Math.floor(next() * 3)]!;
-      const style = { nulls: next() < 0.5 ? 0 : 0.1, kind };
+      const style = { nullShare: next() < 0.5 ? 0 : 0.1, kind };
       return Array.from({ length: rows }, (_, row) => randomValue(next, one, style, row));
     });
     const file = await writeSegmentFile(columns, values, [30_000]);

@@ -209,7 +209,7 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
       name,
       isList ? random.pick([null, random.list(random.integerBelow(3), () => randomValue(random, type))]) : randomValue(random, type),
     ])));
-    const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
+    const { snapshot, fields } = await engineFixture.newDataset(columns, [rows]);
     const view = randomSegmentView(random, columns, rows, new Map());
     for (let i = 0; i < 100; i++) {
       const predicate = i % 4 === 0 ? randomWordPredicate(random, random.pick(stringFields)) : i % 4 === 1 ? randomConditionOfKind(random, conditionKinds[(i >> 2) % 6]!) : randomPredicate(random, 2);
@@ -235,7 +235,7 @@ test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDL
   let matchCount = 0;
   for (let datasetIndex = 0; datasetIndex < 2; datasetIndex++) {
     const rows = random.list(1_000, () => ({ region: randomRegionText(random) }));
-    const { snapshot, fields } = await engineFixture.dataset(regionColumns, [rows]);
+    const { snapshot, fields } = await engineFixture.newDataset(regionColumns, [rows]);
     const view = randomSegmentView(random, regionColumns, rows, new Map());
     for (let i = 0; i < 60; i++) {
       const predicate = randomRegionPredicate(random);

@@ -65,7 +65,7 @@ test.each(missingIndexCases)(`segments %s give the answers of a loop over the re
   for (const [, threads] of enginesUnderTest) {
     const engineFixture = await openEngineFixture(threads);
     try {
-      const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
+      const { snapshot, fields } = await engineFixture.newDataset(columns, [rows]);
       const path = snapshot.files[1]!;
       copyWithoutPageIndex(path, path, index, isLacking);
       const segments = snapshot.segments.map((one) => ({ ...one, blockChecksums: undefined }));

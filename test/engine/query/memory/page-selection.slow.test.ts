@@ -99,7 +99,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
   beforeAll(async () => {
     engineFixture = await openEngineFixture(0);
     rows = randomTestRows(new Random(seed));
-    dataset = await engineFixture.dataset(columns, [rows]);
+    dataset = await engineFixture.newDataset(columns, [rows]);
     file = new SegmentFile({ path: dataset.snapshot.files[1]! });
   });
   afterAll(async () => {
@@ -298,7 +298,7 @@ describe(`pages that may hold a match (seed ${seed})`, () => {
   test('explain tells which segments filters ruled out, and which were evaluated on pages or columns', async () => {
     const ownFixture = await openEngineFixture(0);
     try {
-      const ownDataset = await ownFixture.dataset(columns, [rows]);
+      const ownDataset = await ownFixture.newDataset(columns, [rows]);
       const readAccess = async (filters: unknown): Promise<unknown> =>
         (await explainQuery(ownFixture, ownDataset, { filters })).explain.access;
       const variant = rowAt(123)['variant'];

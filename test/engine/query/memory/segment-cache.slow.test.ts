@@ -34,7 +34,7 @@ describe('dictionaries in the cache', () => {
         ...Object.fromEntries(largeFields.map((name) => [name, valueOf(name, i)])),
       })),
     );
-    dataset = await engineFixture.dataset(columns, writtenSegments);
+    dataset = await engineFixture.newDataset(columns, writtenSegments);
   });
   afterAll(() => engineFixture.close());
   beforeEach(() => void (memory = openMemoryExecutor({ threads: 0, cacheMb })));
@@ -113,7 +113,7 @@ describe('files in the cache', () => {
         ...Object.fromEntries(names.map((name, at) => [name, 1_000 * segment + 10 * at + i])),
       })),
     );
-    dataset = await engineFixture.dataset(columns, writtenSegments);
+    dataset = await engineFixture.newDataset(columns, writtenSegments);
   });
   afterAll(() => engineFixture.close());
   afterEach(() => memory.close());

@@ -52,7 +52,7 @@ async function writeSegments(engineFixture: EngineFixture): Promise<TestDataset>
       },
     })),
   );
-  return engineFixture.dataset(columns, segments);
+  return engineFixture.newDataset(columns, segments);
 }
 
 describe('shards in threads', () => {
@@ -83,7 +83,7 @@ describe('shards in threads', () => {
   test('send the records of a page along with its rows where one shard is known to have them all', async () => {
     const rowsFrom = (from: number): { depth: number }[] =>
       Array.from({ length: 50 }, (_, i) => ({ depth: from + (i % 10) }));
-    const { snapshot, fields } = await threadsFixture.dataset(columns, [
+    const { snapshot, fields } = await threadsFixture.newDataset(columns, [
       rowsFrom(0),
       rowsFrom(100),
       rowsFrom(200),
@@ -116,7 +116,7 @@ describe('shards in threads', () => {
     }
     // The two segments of a snapshot belong to different shards.
     const halfRows = Array.from({ length: 500 }, (_, depth) => ({ depth }));
-    const splitDataset = await threadsFixture.dataset(columns, [halfRows, halfRows]);
+    const splitDataset = await threadsFixture.newDataset(columns, [halfRows, halfRows]);
     const recordsOfPage = async (page: object): Promise<unknown> => {
       const request = { ...parseQuery(page, splitDataset.fields), layout };
       const selection = (await memory.select(splitDataset.snapshot, request, {})) as SelectedRows;
@@ -154,7 +154,10 @@ test('a text that only later segments have is not found among the narrower numbe
     const segments = Array.from({ length: 12 }, (_, segment) =>
       Array.from({ length: 600 }, (__, row) => ({ gene: geneName(60 * segment + (row % 60)) })),
     );
-    const { snapshot, fields } = await engineFixture.dataset([column('gene', 'string')], segments);
+    const { snapshot, fields } = await engineFixture.newDataset(
+      [column('gene', 'string')],
+      segments,
+    );
     const ask = async (body: object): Promise<number> =>
       (await runQuery(engineFixture.engine, snapshot, fields, parseQuery(body, fields))).total;
     expect(await ask({ facets: { gene: { limit: 0 } }, limit: 0 })).toBe(7200);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   const rows = Array.from({ length: segmentCount }, (_, i) => [
     { t: `${searchWords[i % 3]} cancer` },
   ]);
-  dataset = await engineFixture.dataset([column('t', 'text')], rows);
+  dataset = await engineFixture.newDataset([column('t', 'text')], rows);
 });
 afterAll(() => engineFixture.close());
 

@@ -31,11 +31,11 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
     const rewrittenRows = oldRows.filter((_, i) => i % 2 === 0).map(({ n }) => rowOf(n, 2, -n)).toReversed(); // prettier-ignore
     const freshRows = Array.from({ length: 7 }, (_, i) => rowOf(recordCount + i, 2, 0));
     const keptRows = oldRows.filter(({ n }) => n % 2 === 1 && n % 5 !== 0);
-    const earlierDataset = await engineFixture.dataset(columns, [
+    const earlierDataset = await engineFixture.newDataset(columns, [
       oldRows.slice(0, 600),
       oldRows.slice(600),
     ]);
-    const laterDataset = await engineFixture.dataset(columns, [
+    const laterDataset = await engineFixture.newDataset(columns, [
       [...rewrittenRows, ...freshRows],
       keptRows,
     ]);
@@ -104,8 +104,8 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
     const rowsOf = (commit: string) =>
       [0, 1, 2].map((n) => ({ _id: `id${n}`, _commit: commit, n }));
     const [a, b] = [
-      await engineFixture.dataset(columns, [rowsOf('1')]),
-      await engineFixture.dataset(columns, [rowsOf('2').slice(1)]),
+      await engineFixture.newDataset(columns, [rowsOf('1')]),
+      await engineFixture.newDataset(columns, [rowsOf('2').slice(1)]),
     ];
     const allRowsOf = ({ snapshot }: typeof a) => new Map([[snapshot.segments[0]!.path, 'all' as const]]); // prettier-ignore
     const difference = { removed: allRowsOf(a), added: allRowsOf(b) };
@@ -132,8 +132,8 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
   test('has no changed record where both have the same commit', async () => {
     const rows = [{ _id: 'a', _commit: '1', n: 1 }];
     const [a, b] = [
-      await engineFixture.dataset(columns, [rows]),
-      await engineFixture.dataset(columns, [rows]),
+      await engineFixture.newDataset(columns, [rows]),
+      await engineFixture.newDataset(columns, [rows]),
     ];
     const wholeFile = (path: string) => new Map([[path, 'all' as const]]);
     const changes = await computeRecordChanges(
@@ -156,7 +156,7 @@ describe.each(enginesUnderTest)('a page of a difference, read by %s', (_, thread
 test('comparisons are kept up to 64 MiB of the numbers of their rows', async () => {
   const engineFixture = await openEngineFixture();
   try {
-    const { snapshot, fields } = await engineFixture.dataset(columns, [
+    const { snapshot, fields } = await engineFixture.newDataset(columns, [
       [{ _id: 'a', _commit: '1', n: 1 }],
     ]);
     const { path } = snapshot.segments[0]!;

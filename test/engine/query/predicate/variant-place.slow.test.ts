@@ -121,8 +121,8 @@ describe(`variants are looked up by their coordinates (seed ${seed})`, () => {
       const inconsistentRow = makeInconsistent({ place, variant: variantOf(place, 'A') }, random);
       return segmentRecords.map((row, j) => (j === at ? inconsistentRow : row));
     });
-    dataset = await engineFixture.dataset(columns, rows);
-    sqlDataset = await sqlFixture.dataset(columns, rows);
+    dataset = await engineFixture.newDataset(columns, rows);
+    sqlDataset = await sqlFixture.newDataset(columns, rows);
   });
   afterAll(() => Promise.all([engineFixture.close(), sqlFixture.close()]));
 

@@ -55,7 +55,7 @@ describe(`lists of scalars (STRANDLAKE_SEED=${seed})`, () => {
     const columns = Object.keys(randomValueByColumn).map((name) =>
       listColumn(column(name, elementTypeOf(name))),
     );
-    const { snapshot, fields } = await engineFixture.dataset(columns, [rows]);
+    const { snapshot, fields } = await engineFixture.newDataset(columns, [rows]);
     const projection = project(snapshot.columns, fields, {
       fields: null,
       excludeFields: [['_id'], ['_commit']],
