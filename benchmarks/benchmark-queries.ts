@@ -203,7 +203,7 @@ function wordQuery(name: string, word: string): BenchmarkQuery {
   );
 }
 
-/** Returns a query string of one or more words; a record matches if any of its strings contains any of the words. */
+/** Returns a query whose query string has one or more words; a record matches if any of its strings contains any of the words. */
 function wordsInAnyFieldQuery(name: string, words: readonly string[]): BenchmarkQuery {
   const texts = stringColumns.map(({ name: column, isList }) =>
     isList ? `array_to_string("${column}", ' ')` : `"${column}"`,

@@ -119,9 +119,9 @@ export function* vcfLines(records: number, extraKeys: readonly InfoKey[] = []): 
   let startMegabases = 0; // millions of bases before this chromosome; gene numbers count through the whole genome
   for (const [name, millions] of chromosomes) {
     endMegabases += millions;
-    const lastRecord = Math.round((records * endMegabases) / genomeMegabases);
-    const step = (millions * 1e6) / Math.max(1, lastRecord - writtenCount);
-    for (let position = 1; writtenCount < lastRecord; writtenCount++) {
+    const recordCountAtEnd = Math.round((records * endMegabases) / genomeMegabases);
+    const step = (millions * 1e6) / Math.max(1, recordCountAtEnd - writtenCount);
+    for (let position = 1; writtenCount < recordCountAtEnd; writtenCount++) {
       position += 1 + Math.floor(random.next() * 1.9 * step);
       const line = vcfRecord(random, name, position, startMegabases * 1e6 + position);
       yield `${line}${infoText(extraKeys, otherRandom, position)}\n`;

@@ -18,7 +18,7 @@ import { seededRandom } from './random.js';
 import { machineText, markdownTable, median, writeResult, type ResultLine } from './table.js';
 
 const runsPerMeasurement = 5;
-/** The number of commits after which one of them also removes all earlier segments, as a compaction does. */
+/** Each commit whose number is a multiple of this also removes all earlier segments, as a compaction does. */
 const commitsPerMerge = 50;
 const columns: Columns = [{ name: 'n', physical: 'n', type: 'long', isList: false }];
 

@@ -32,8 +32,9 @@ export interface QueryDataset extends MeasuredImport {
 export const isLarge = (records: number): boolean => records > 20_000_000;
 
 /**
- * Imports the records into a data folder in the cache, or returns the folder that an earlier run has left, unless `isFresh`. A folder is
- * used only with the format version of segments with which it was written. A file that is written last marks an import as complete.
+ * Imports the records into a data folder in the cache unless an earlier run has left one and `isFresh` is false, and creates the tables of
+ * the peer engines (`makeTables`). A folder is used only with the format version of segments with which it was written. A file that is
+ * written last marks an import as complete.
  */
 export async function prepareQueryDataset(
   records: number,

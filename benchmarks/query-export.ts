@@ -43,8 +43,8 @@ export async function measureExport(dataset: QueryDataset): Promise<ResultLine> 
 }
 
 /**
- * Exports the records and returns the seconds from the request until the file was complete; afterwards checks the number of records and
- * removes the file.
+ * Exports the records and removes the file. Returns the seconds from the request until the file was complete, the number of records in the
+ * file, and whether it is compressed.
  */
 async function exportOnce(
   server: BenchServer,

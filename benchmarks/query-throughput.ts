@@ -128,12 +128,12 @@ async function measureMemoryGrowth(servedDataset: ServedDataset, minutes: number
 function slopeOf(values: readonly number[]): number {
   const middleIndex = (values.length - 1) / 2;
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  let [above, below] = [0, 0];
+  let [numerator, below] = [0, 0];
   for (const [i, value] of values.entries()) {
-    above += (i - middleIndex) * (value - mean);
+    numerator += (i - middleIndex) * (value - mean);
     below += (i - middleIndex) ** 2;
   }
-  return below === 0 ? 0 : above / below;
+  return below === 0 ? 0 : numerator / below;
 }
 
 function quantileOf(sortedValues: readonly number[], share: number): number {

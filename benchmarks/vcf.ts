@@ -113,11 +113,11 @@ function* vcfLines({ fixture, info, format }: VcfFixture, records: number): Gene
   const random = seededRandom(seed);
   const genomeMegabases = chromosomes.reduce((sum, [, size]) => sum + size, 0);
   const step = (genomeMegabases * 1e6) / Math.max(1, records);
-  for (let row = 0, chromosome = 0, position = 1; row < records; row++) {
+  for (let row = 0, chromosomeIndex = 0, position = 1; row < records; row++) {
     position += 1 + Math.floor(random.next() * 1.9 * step);
-    const [name, size] = chromosomes[chromosome]!;
-    if (position > size * 1e6 && chromosome < chromosomes.length - 1) {
-      chromosome++;
+    const [name, size] = chromosomes[chromosomeIndex]!;
+    if (position > size * 1e6 && chromosomeIndex < chromosomes.length - 1) {
+      chromosomeIndex++;
       position = 1;
     }
     yield vcfLine(random.pick(realRows), name, position, info, format, random);

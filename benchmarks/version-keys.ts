@@ -37,7 +37,7 @@ async function upsertLine(setup: VersionsSetup, count: number): Promise<ResultLi
   const { server, duckdb, records } = setup;
   const values = 'gene = g.gene, significance = g.significance, depth = g.depth, frequency = g.frequency, remark = g.remark'; // prettier-ignore
   const [ours, theirs]: [number[], number[]] = [[], []];
-  // Records that no earlier row has made DuckDB insert again: of 5 million, those from 3.7 and from 4.1 million on.
+  // Records that DuckDB has not inserted again in an earlier measurement: of 5 million, those from 3.7 and from 4.1 million on.
   const firstRun = count === setup.fewRecords ? 37 : 41_000;
   for (let run = 0; run < warmupRuns + measuredRuns; run++) {
     const columns = '* EXCLUDE (_id, _commit) REPLACE (depth + 1 AS depth)';

@@ -41,7 +41,7 @@ function* xmlPieces(records: number): Generator<string> {
   yield clinvarReleaseXml.slice(closingTagOffset);
 }
 
-/** Returns a random date for a date, and a random number of the same length for a number. */
+/** Returns a random date for a date, and for a number a random one with the same first digit and length. */
 function varyText(text: string, random: RandomGenerator): string {
   if (!text.includes('-')) {
     let digits = text[0]!;

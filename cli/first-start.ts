@@ -22,9 +22,9 @@ const exampleVaultName = 'examples';
 
 /**
  * In an empty catalogue, creates the first user, a personal vault, a token and (unless switched off) the vault of the example, in one
- * transaction; in any other catalogue, looks up the first user, their personal vault and the vault of the example. The metadata of the
- * vault of the example record that its import is pending, so that the next start continues an interrupted import and does not recreate a
- * deleted vault.
+ * transaction; in any other catalogue, looks up the first user, their personal vault and the vault of the example. In the metadata of
+ * that vault, `example: 'pending'` says that the import is still to be completed, so that the next start continues an interrupted import
+ * and does not recreate a deleted vault.
  */
 export async function prepareFirstStart(
   { catalog, key }: OpenedDataFolder,

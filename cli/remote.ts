@@ -152,7 +152,10 @@ export function isFolderLocation({ path, object }: VaultLocation, text: string):
   return path === '/' || text.endsWith('/') || object?.['object_type'] === 'folder';
 }
 
-/** Returns the dataset at a full path, or with an id. Throws `not-found` if there is none. */
+/**
+ * Returns the dataset with an id, or the object of the dataset at a full path. Throws `not-found` if there is no dataset at the path, and
+ * `invalid` if there is none with the id.
+ */
 export async function resolveDataset(client: Client, text: string): Promise<JsonBody> {
   if (/^\d+$/.test(text)) return client.get(`/v2/datasets/${text}`);
   const { object } = await resolveLocation(client, text);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 /**
- * A statement for a peer engine. Its rows become JSON records, like a page of Strandlake, of which only length and number are returned;
- * or they are returned as values.
+ * A statement for a peer engine. With the shape `records`, its rows become JSON records, like a page of Strandlake, and only their total
+ * length and their number are returned; with the shape `values`, the rows are returned as values.
  */
 export interface PeerStatement {
   readonly sql: string;

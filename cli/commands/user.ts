@@ -20,7 +20,7 @@ import { dataOption, readOptions } from './options.js';
 
 const roles: readonly Role[] = ['member', 'admin'];
 
-/** `strandlake user add`: creates a user with a personal vault and a first token. */
+/** `strandlake user add`: creates a user with a personal vault and a first token, or restores a removed user with a new token. */
 export const userAdd: Command = {
   name: 'user add',
   usage: 'user add <email> [--role admin|member] [--account <domain>] [--data <folder>]',

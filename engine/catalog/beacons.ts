@@ -15,7 +15,7 @@ export interface BeaconRow extends SavedResourceRow {
   readonly beaconSetId: number;
   readonly title: string;
   readonly datasetId: number;
-  /** Filters that restrict every query of the beacon, as they were sent; null for none. */
+  /** The conditions that restrict every query of the beacon, as they were sent: a list of filters, or keys of a query; null for none. */
   readonly params: JsonObject | readonly unknown[] | null;
 }
 

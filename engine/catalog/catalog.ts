@@ -39,7 +39,7 @@ const lockPauseMs = 50;
  */
 export async function openCatalog(
   file: string | ':memory:',
-  user: CatalogOpenMode = 'server',
+  mode: CatalogOpenMode = 'server',
 ): Promise<Catalog> {
   if (file === ':memory:') {
     const db = new SqliteDatabase(file);
@@ -49,21 +49,21 @@ export async function openCatalog(
   await requireNoOrphanedData(file);
   let lock = acquireInstanceLock(file) ?? null;
   // A command may hold the lock for a moment, so a server that starts tries several times.
-  for (let tries = user === 'server' ? maxLockAttempts : 0; lock === null && tries > 0; tries--) {
+  for (let tries = mode === 'server' ? maxLockAttempts : 0; lock === null && tries > 0; tries--) {
     await setTimeout(lockPauseMs);
     lock = acquireInstanceLock(file) ?? null;
   }
-  if (lock === null && user !== 'command') {
+  if (lock === null && mode !== 'command') {
     throw new AppError(
       'conflict',
       `another server uses ${file}; stop it or choose another data folder`,
     );
   }
   try {
-    const db = new SqliteDatabase(file, user === 'reader');
+    const db = new SqliteDatabase(file, mode === 'reader');
     try {
       await requireIntact(db, file);
-      if (lock !== null && user !== 'reader') await migrateSchema(db);
+      if (lock !== null && mode !== 'reader') await migrateSchema(db);
       else await requireCurrentSchema(db, file);
       return catalogOf(db, lock);
     } catch (error) {

@@ -317,12 +317,12 @@ function translateSqliteErrors<T>(work: () => T): T {
     return work();
   } catch (error) {
     const code = (error as { errcode?: unknown }).errcode;
-    const cause =
+    const translation =
       typeof code === 'number'
         ? (errorBySqliteCode.get(code) ?? errorBySqliteCode.get(code & 0xff))
         : undefined;
-    if (cause === undefined) throw error;
-    throw new AppError(cause[0], cause[1], undefined, error);
+    if (translation === undefined) throw error;
+    throw new AppError(translation[0], translation[1], undefined, error);
   }
 }
 

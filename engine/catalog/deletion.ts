@@ -6,7 +6,7 @@ import { activeStatuses, isActiveTask } from './task-row.js';
 /** The error message of a migration that is canceled because its source was deleted. */
 export const sourceDeletedMessage = 'The source dataset was deleted.';
 
-/** The rows that a deletion removes, so that their files can be deleted and their running tasks stopped after the transaction. */
+/** The rows that a deletion removes, so that their files can be deleted and their unfinished tasks canceled after the transaction. */
 export interface Deletion {
   readonly objectIds: readonly number[];
   readonly datasetIds: readonly number[];
@@ -38,10 +38,10 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
   const exports = await db.all(
     sql`SELECT exports.id, exports.filename FROM exports WHERE exports.dataset_id IN (${datasets})`,
   );
-  const imports = await db.all(
+  const importIds = await db.all(
     sql`SELECT imports.id FROM imports WHERE imports.dataset_id IN (${datasets})`,
   );
-  const migrations = await db.all(
+  const migrationIds = await db.all(
     sql`SELECT dataset_migrations.id FROM dataset_migrations WHERE dataset_migrations.dataset_id IN (${datasets})`,
   );
   const files = await db.all(sql`SELECT file_versions.object_id, file_versions.revision
@@ -68,15 +68,15 @@ export async function collectDeletion(db: Database, condition: Sql): Promise<Del
       id: row['id'] as number,
       filename: row['filename'] as string | null,
     })),
-    imports: imports.map((row) => row['id'] as number),
-    migrations: migrations.map((row) => row['id'] as number),
+    imports: importIds.map((row) => row['id'] as number),
+    migrations: migrationIds.map((row) => row['id'] as number),
     activeTaskIds: tasks.map((row) => row['id'] as number),
   };
 }
 
 /**
- * Detaches the migrations that are being published from a source among these datasets: they need it no more, unless their result is
- * outdated, and their tasks must not be deleted with it.
+ * Detaches migrations from their source if it is one of these datasets and they are already being published: they no longer need the
+ * source, unless their result is outdated, and their tasks must not be deleted with it.
  */
 async function detachPublishingMigrations(db: Database, datasets: Sql): Promise<void> {
   await db.run(sql`UPDATE tasks SET source_object_id = NULL

@@ -84,7 +84,7 @@ export interface NewExport {
   readonly taskDescription?: string;
 }
 
-/** The properties that are known once the file is written. */
+/** The properties that may change: the metadata, and those that are known once the file is written. */
 type ExportPatch = Partial<
   Pick<
     ExportRow,

@@ -157,8 +157,8 @@ export function fieldTable(db: Database): FieldTable {
     },
     create: (field) =>
       db.atomic(async (tx) => {
-        const fault = fieldNameProblem(field.name);
-        if (fault !== null) throw invalidError('name', fault);
+        const problem = fieldNameProblem(field.name);
+        if (problem !== null) throw invalidError('name', problem);
         const fieldWithName = await tx.get(
           sql`SELECT id FROM fields WHERE dataset_id = ${field.datasetId} AND name = ${field.name}`,
         );

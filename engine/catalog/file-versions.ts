@@ -265,8 +265,8 @@ async function requireContent(tx: Database, { objectId, revision }: FileVersionR
   const rowsLeft = await tx.get(sql`SELECT COUNT(*) AS versions,
       COALESCE(SUM(availability = 'available'), 0) AS stored
     FROM file_versions WHERE object_id = ${objectId} AND deleted_at IS NULL`);
-  const had = await tx.get(sql`SELECT revision FROM objects WHERE id = ${objectId}`);
-  const hasContent = had?.['revision'] !== 0;
+  const fileRow = await tx.get(sql`SELECT revision FROM objects WHERE id = ${objectId}`);
+  const hasContent = fileRow?.['revision'] !== 0;
   if ((rowsLeft!['versions'] as number) > 0 && (!hasContent || (rowsLeft!['stored'] as number) > 0))
     return;
   throw new AppError(

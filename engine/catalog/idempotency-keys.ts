@@ -30,7 +30,7 @@ export const idempotencyKeySchema: readonly string[] = [
 
 /** The state of an idempotency key when a request with it arrives. */
 type IdempotencyKeyState =
-  /** The key is new: the create has to be carried out. */
+  /** The create has to be carried out: the key is new, or the server process that handled an earlier request with it has died. */
   | { readonly kind: 'new' }
   /** A create with the key created the resource with this id, which is to be the answer. */
   | { readonly kind: 'replay'; readonly id: number }

@@ -127,11 +127,11 @@ function globMatcher(filter: ObjectFilter, clauses: Sql[]): ObjectMatcher | null
   if (glob.domain === undefined && glob.vault !== null) {
     clauses.push(isOwnAccount(filter.viewer));
   }
-  const domain = typeof glob.domain === 'string' ? compileFoldedPattern(glob.domain) : null;
+  const matchesDomain = typeof glob.domain === 'string' ? compileFoldedPattern(glob.domain) : null;
   const vault = typeof glob.vault === 'string' ? compileFoldedPattern(glob.vault) : null;
   const path = compileFoldedPattern(glob.path);
   return (candidate) =>
-    (domain === null || domain(candidate.domainKey)) &&
+    (matchesDomain === null || matchesDomain(candidate.domainKey)) &&
     (vault === null || vault(candidate.vaultKey)) &&
     path(candidate.pathKey);
 }

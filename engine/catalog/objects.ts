@@ -134,12 +134,12 @@ export function objectTable(db: Database): ObjectTable {
     },
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removedObjects = await collectDeletion(
+        const deletion = await collectDeletion(
           tx,
           sql`(objects.id = ${id} OR ${isBelow(id)})`,
         );
         await tx.run(sql`DELETE FROM objects WHERE id = ${id}`);
-        return removedObjects;
+        return deletion;
       }),
     counts: async (ids) => {
       const counts = new Map<number, DescendantCounts>();

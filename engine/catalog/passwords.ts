@@ -50,11 +50,11 @@ export function passwordTable(db: Database): PasswordTable {
  * password that is too short or too long.
  */
 export async function hashPassword(password: string, field = 'password'): Promise<string> {
-  const characters = [...normalizePassword(password)].length;
-  if (characters < minPasswordCharacters || characters > maxPasswordCharacters) {
+  const characterCount = [...normalizePassword(password)].length;
+  if (characterCount < minPasswordCharacters || characterCount > maxPasswordCharacters) {
     throw invalidError(
       field,
-      `A password has ${minPasswordCharacters} to ${maxPasswordCharacters} characters; this one has ${characters}.`,
+      `A password has ${minPasswordCharacters} to ${maxPasswordCharacters} characters; this one has ${characterCount}.`,
     );
   }
   const salt = randomBytes(saltBytes);

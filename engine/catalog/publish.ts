@@ -147,7 +147,7 @@ async function publishFields(
     existingFields.filter((field) => !field.isValid).map((field) => [field.name, field]),
   );
   const hints = new Map(publication.newFields.map((field) => [JSON.stringify(field.path), field]));
-  const typedPaths = new Set(
+  const typedNames = new Set(
     (publication.createdFields ?? []).flatMap(({ name, dataType }) =>
       dataType === 'auto' ? [] : [name],
     ),
@@ -168,7 +168,7 @@ async function publishFields(
     addedNames.add(column.name);
     if (field !== undefined) {
       declaredFields.delete(field.name); // an object's member and a flat column may have the same dotted name
-      const isDeclared = field.isDeclared || typedPaths.has(column.name);
+      const isDeclared = field.isDeclared || typedNames.has(column.name);
       await table.update(
         field.id,
         { ...changesByFirstData(field, column, hint), isDeclared },
@@ -176,7 +176,7 @@ async function publishFields(
       );
     } else {
       const ordering = hint?.ordering ?? nextOrdering++;
-      const newField = { ...hint, ...column, ordering, isDeclared: typedPaths.has(column.name) };
+      const newField = { ...hint, ...column, ordering, isDeclared: typedNames.has(column.name) };
       await table.createInternal({ ...newField, datasetId, isValid: true }, time);
     }
   }
@@ -245,12 +245,12 @@ async function publishCommit(
   publication: Publication,
   fields: CommitRow['fields'],
 ): Promise<TaskRow> {
-  const importTask = await taskTable(tx).get(publication.taskId);
-  const job = await importTable(tx).get(publication.importId);
+  const jobTask = await taskTable(tx).get(publication.taskId);
+  const importRow = await importTable(tx).get(publication.importId);
   const { reverted } = publication;
   // Log entries of earlier releases have the user of a rollback with the commit that it reverts.
   const { userId: formerUserId } = (reverted ?? {}) as { readonly userId?: number };
-  const requesterId = publication.userId ?? formerUserId ?? importTask?.userId;
+  const requesterId = publication.userId ?? formerUserId ?? jobTask?.userId;
   const { id: userId, accountId } =
     (requesterId !== undefined && (await userTable(tx).get(requesterId))) ||
     (await readDatasetOwner(tx, publication.datasetId));
@@ -264,7 +264,7 @@ async function publishCommit(
       priority: commitPriority,
       userId,
       accountId,
-      parentId: importTask?.id ?? null,
+      parentId: jobTask?.id ?? null,
       targetObjectId: publication.datasetId,
       sourceObjectId: null,
     },
@@ -281,7 +281,7 @@ async function publishCommit(
       ['running', 'completed', time],
     ],
     title,
-    description: job?.description ?? null,
+    description: importRow?.description ?? null,
     recordsModified: publication.recordsModified,
     recordsChanged: publication.changes?.changed ?? 0,
     recordsRemoved: publication.changes?.removed ?? 0,

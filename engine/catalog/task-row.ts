@@ -10,8 +10,8 @@ export const archiveKinds = ['snapshot', 'restore'] as const;
 export type ArchiveKind = (typeof archiveKinds)[number];
 
 /**
- * Which tasks a task competes with. `interactive`: a task that a user requests with a request that waits for it. `standard`: any other task
- * that a user requests. `background`: a task that the server adds, also for a query that waits for it; only administrators can list it.
+ * Which tasks a task competes with. `interactive`: a task that a user requests with a request that waits for it. `background`: a
+ * standalone task that the server adds, also for a query that waits for it; only administrators can list it. `standard`: any other task.
  */
 export const taskClasses = ['interactive', 'standard', 'background'] as const;
 export type TaskClass = (typeof taskClasses)[number];

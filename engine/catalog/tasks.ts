@@ -208,9 +208,9 @@ export function taskTable(db: Database): TaskTable {
           await tx.get(sql`SELECT objects.user_id AS "userId", vaults.account_id AS "accountId"
           FROM objects JOIN vaults ON vaults.id = objects.vault_id WHERE objects.id = ${objectId}`);
         if (owner === undefined) throw notFoundError(); // the object was deleted meanwhile
-        const user = userId ?? (owner['userId'] as number);
+        const taskUserId = userId ?? (owner['userId'] as number);
         const payer = isListed
-          ? (await tx.get(sql`SELECT account_id AS "accountId" FROM users WHERE id = ${user}`))!
+          ? (await tx.get(sql`SELECT account_id AS "accountId" FROM users WHERE id = ${taskUserId}`))!
           : owner;
         const accountId = payer['accountId'] as number;
         if (isListed) await requireQueueCapacity(tx, accountId);
@@ -228,7 +228,7 @@ export function taskTable(db: Database): TaskTable {
           status: isStarted ? 'running' : 'queued',
           attempts: isStarted ? 1 : 0,
           parentId: null,
-          userId: user,
+          userId: taskUserId,
           accountId,
           cancelRequested: false,
           isPublishing: false,
@@ -379,27 +379,27 @@ function requeueTask(tx: Database, task: TaskRow, options: RequeueOptions): Prom
 /** A user sees the tasks of their account whose objects they may read (contract 15.2), and those of `personalKinds` that they created. */
 function taskConditions(filter: TaskFilter): Sql[] {
   const { viewer } = filter;
-  const clauses: Sql[] = [
+  const conditions: Sql[] = [
     sql`CASE WHEN ${isOneOf(sql`tasks.kind`, personalKinds)} THEN ${viewer === null ? sql`1 = 1` : sql`tasks.user_id = ${viewer.userId}`}
       ELSE vaults.id IS NOT NULL AND ${mayAccess(viewer)} END`,
   ];
-  if (filter.viewer !== null) clauses.push(sql`tasks.account_id = ${filter.viewer.accountId}`);
-  clauses.push(isOneOf(sql`tasks.class`, filter.classes ?? defaultClasses));
-  if (filter.ids) clauses.push(isOneOf(sql`tasks.id`, filter.ids));
+  if (filter.viewer !== null) conditions.push(sql`tasks.account_id = ${filter.viewer.accountId}`);
+  conditions.push(isOneOf(sql`tasks.class`, filter.classes ?? defaultClasses));
+  if (filter.ids) conditions.push(isOneOf(sql`tasks.id`, filter.ids));
   if (filter.statuses) {
-    clauses.push(isOneOf(sql`tasks.status`, filter.statuses));
-    if (filter.statuses.every(isActiveStatus)) clauses.push(isActiveTask(sql`tasks`));
+    conditions.push(isOneOf(sql`tasks.status`, filter.statuses));
+    if (filter.statuses.every(isActiveStatus)) conditions.push(isActiveTask(sql`tasks`));
   }
-  if (filter.kinds) clauses.push(isOneOf(sql`tasks.kind`, filter.kinds));
+  if (filter.kinds) conditions.push(isOneOf(sql`tasks.kind`, filter.kinds));
   if (filter.targetObjectIds) {
-    clauses.push(isOneOf(sql`tasks.target_object_id`, filter.targetObjectIds));
+    conditions.push(isOneOf(sql`tasks.target_object_id`, filter.targetObjectIds));
   }
   if (filter.sourceObjectIds) {
-    clauses.push(isOneOf(sql`tasks.source_object_id`, filter.sourceObjectIds));
+    conditions.push(isOneOf(sql`tasks.source_object_id`, filter.sourceObjectIds));
   }
-  if (filter.parentIds) clauses.push(isOneOf(sql`tasks.parent_id`, filter.parentIds));
-  if (filter.userIds) clauses.push(isOneOf(sql`tasks.user_id`, filter.userIds));
-  return clauses;
+  if (filter.parentIds) conditions.push(isOneOf(sql`tasks.parent_id`, filter.parentIds));
+  if (filter.userIds) conditions.push(isOneOf(sql`tasks.user_id`, filter.userIds));
+  return conditions;
 }
 
 const orderColumns: Readonly<Record<TaskOrdering, Sql>> = {

@@ -157,7 +157,7 @@ export function vaultTable(db: Database): VaultTable {
   const get = (id: number): Promise<VaultRow | undefined> => vaultWhere(sql`vaults.id = ${id}`);
   const byName = (accountId: number, name: string): Promise<VaultRow | undefined> =>
     vaultWhere(sql`vaults.account_id = ${accountId} AND vaults.name_key = ${foldName(name)}`);
-  const levels = async (
+  const readLevels = async (
     viewer: Viewer,
     ids: readonly number[],
   ): Promise<readonly { readonly id: number; readonly level: number }[]> => {
@@ -236,13 +236,13 @@ export function vaultTable(db: Database): VaultTable {
       }),
     delete: (id) =>
       db.atomic(async (tx) => {
-        const removedVault = await collectVaultDeletion(tx, id);
+        const deletion = await collectVaultDeletion(tx, id);
         await tx.run(sql`DELETE FROM vaults WHERE id = ${id}`);
-        return removedVault;
+        return deletion;
       }),
     permissions: async (viewer, ids) => {
       const permissions = new Map<number, Permission>();
-      for (const { id, level } of await levels(viewer, ids)) {
+      for (const { id, level } of await readLevels(viewer, ids)) {
         const permission = permissionOfLevel(level);
         if (permission !== null) permissions.set(id, permission);
       }
@@ -253,7 +253,7 @@ export function vaultTable(db: Database): VaultTable {
       const level = await cache.get(
         `${userId} ${accountId} ${role} ${excludedGroupId} ${id}`,
         async () => {
-          const [row] = await levels(viewer, [id]);
+          const [row] = await readLevels(viewer, [id]);
           return row?.level;
         },
       );

@@ -230,10 +230,10 @@ function groupBySegment(
   given: Int32Array,
   segmentCount: number,
 ): readonly LocatedRows[] {
-  const begins = new Int32Array(segmentCount + 1);
-  for (let i = 0; i < given.length; i++) begins[numbers[i]! + 1]!++;
-  for (let n = 0; n < segmentCount; n++) begins[n + 1]! += begins[n]!;
-  const nextPositions = begins.slice();
+  const segmentOffsets = new Int32Array(segmentCount + 1);
+  for (let i = 0; i < given.length; i++) segmentOffsets[numbers[i]! + 1]!++;
+  for (let n = 0; n < segmentCount; n++) segmentOffsets[n + 1]! += segmentOffsets[n]!;
+  const nextPositions = segmentOffsets.slice();
   const groupedRows = new Int32Array(given.length);
   const groupedGiven = new Int32Array(given.length);
   for (let i = 0; i < given.length; i++) {
@@ -243,8 +243,8 @@ function groupBySegment(
     groupedGiven[at] = from;
   }
   return Array.from({ length: segmentCount }, (_, n) => {
-    const ownRows = groupedRows.subarray(begins[n], begins[n + 1]);
-    const ownGiven = groupedGiven.subarray(begins[n], begins[n + 1]);
+    const ownRows = groupedRows.subarray(segmentOffsets[n], segmentOffsets[n + 1]);
+    const ownGiven = groupedGiven.subarray(segmentOffsets[n], segmentOffsets[n + 1]);
     const order = ascendingOrder(ownRows); // the row ids of a segment need not ascend
     if (order === undefined) return { rows: ownRows, given: ownGiven };
     return { rows: order.map((at) => ownRows[at]!), given: order.map((at) => ownGiven[at]!) };

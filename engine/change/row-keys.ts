@@ -127,10 +127,10 @@ function keyReaderOf(
       visit(number, bytes, offsets[at]!, offsets[at + 1]!);
     };
   }
-  const texts = columns.map(textReaderOf);
+  const textReaders = columns.map(textReaderOf);
   return (row, number, visit) => {
     // `textReaderOf` writes equal values of a field as the same text, however they are stored, and JSON keeps the boundaries of the texts.
-    const key = Buffer.from(JSON.stringify(texts.map((text) => text(row))));
+    const key = Buffer.from(JSON.stringify(textReaders.map((text) => text(row))));
     visit(number, key, 0, key.length);
   };
 }

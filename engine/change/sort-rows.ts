@@ -195,15 +195,15 @@ function idRunsOf(
     });
   });
   const runs: { firstId: string; rows: number; chunk: string; next: number }[] = [];
-  let source: (typeof knownRuns)[number] | undefined;
+  let knownRun: (typeof knownRuns)[number] | undefined;
   let [chunk, first] = ['', 0];
   for (const id of ids) {
-    if (source === undefined || id < source.from || id >= source.to) {
-      source = knownRuns.find(({ from, to }) => id >= from && id < to);
-      if (source === undefined) return undefined;
-      [chunk, first] = parseRecordId(source.firstId)!;
+    if (knownRun === undefined || id < knownRun.from || id >= knownRun.to) {
+      knownRun = knownRuns.find(({ from, to }) => id >= from && id < to);
+      if (knownRun === undefined) return undefined;
+      [chunk, first] = parseRecordId(knownRun.firstId)!;
     }
-    const rowInChunk = first + id - source.from;
+    const rowInChunk = first + id - knownRun.from;
     const run = runs.at(-1);
     if (run !== undefined && run.chunk === chunk && run.next === rowInChunk) {
       run.rows++;
@@ -211,7 +211,7 @@ function idRunsOf(
       continue;
     }
     if (runs.length === maxIdRuns) return undefined;
-    runs.push({ firstId: recordIdAfterRows(source.firstId, id - source.from), rows: 1, chunk, next: rowInChunk + 1 }); // prettier-ignore
+    runs.push({ firstId: recordIdAfterRows(knownRun.firstId, id - knownRun.from), rows: 1, chunk, next: rowInChunk + 1 }); // prettier-ignore
   }
   return runs.map(({ firstId, rows }) => ({ firstId, rows }));
 }

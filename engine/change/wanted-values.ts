@@ -165,11 +165,11 @@ function hashBitsOf(strings: StringTable): HashBits {
 
 /** Returns a test of rows that tests each entry of a dictionary at most once. */
 function testOnce(
-  entries: number,
+  entryCount: number,
   indices: DictionaryValues['indices'],
   test: (entry: number) => boolean,
 ): (row: number) => boolean {
-  const testResults = new Int8Array(entries);
+  const testResults = new Int8Array(entryCount);
   return (row) => (testResults[indices[row]!] ||= test(indices[row]!) ? 1 : -1) === 1;
 }
 

@@ -67,9 +67,9 @@ export class VerifiedBlocks {
     this.#checksums = Buffer.from(checksums, 'base64');
     this.#bytes = bytes;
     this.#altered = altered;
-    const blocks = Math.ceil(bytes / blockBytes);
-    if (this.#checksums.length !== 4 * blocks) throw altered();
-    this.#isVerified = new Uint8Array(blocks);
+    const blockCount = Math.ceil(bytes / blockBytes);
+    if (this.#checksums.length !== 4 * blockCount) throw altered();
+    this.#isVerified = new Uint8Array(blockCount);
   }
 
   /** Fills `into` with the bytes from `from` on; all these bytes have been compared with their checksums. */

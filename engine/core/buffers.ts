@@ -24,8 +24,8 @@ let useCount = 0;
 let outstandingCount = 0;
 
 /**
- * Returns a buffer of at least `length` elements: the smallest unused buffer that is large enough, or a new one whose length is a power of
- * two. Its contents are undefined: the caller writes an element before reading it. Pass the buffer to `releaseBuffer` after use.
+ * Returns a buffer of at least `length` elements: an unused one of the smallest size class that suffices, or a new one whose length is a
+ * power of two. Its contents are undefined: the caller writes an element before reading it. Pass the buffer to `releaseBuffer` after use.
  */
 export function acquireBuffer<T extends TypedBuffer>(
   type: new (length: number) => T,

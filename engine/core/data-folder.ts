@@ -41,7 +41,7 @@ export class DataFolder {
   get archives(): string {
     return this.path('archives');
   }
-  /** The folder with the tables that were parsed from uploaded files, or whose fields queries have computed. */
+  /** The folder with the tables made of uploaded files or of fields that queries compute, and with pages that are being written. */
   get fileTables(): string {
     return this.path('file-tables');
   }
@@ -57,7 +57,10 @@ export class DataFolder {
   dataset(datasetId: number): string {
     return this.path('datasets', idText(datasetId));
   }
-  /** Returns the path of a file of a dataset: `<name>.parquet`, as the log names it, or `_schema/<hash>.parquet`. */
+  /**
+   * Returns the path of a file or folder in the folder of a dataset; `relative` is its path there, such as `<name>.parquet` or
+   * `_schema/<hash>.parquet`.
+   */
   datasetFile(datasetId: number, relative: string): string {
     return this.path('datasets', idText(datasetId), ...relative.split('/'));
   }

@@ -75,7 +75,7 @@ export class InputError extends AppError {
   }
 }
 
-/** An error as plain data, in which errors are sent between threads and processes (structured clone loses their class). */
+/** An error as plain data, the form in which errors are sent between threads and processes (structured clone loses their class). */
 export interface ErrorValue {
   readonly code: ErrorCode;
   readonly message: string;

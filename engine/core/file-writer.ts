@@ -234,12 +234,12 @@ export class LineFile {
       this.#bytes += writtenBytes;
       return { bytes: writtenBytes };
     } catch (error) {
-      const wholeLines = lines.subarray(0, writtenBytes).lastIndexOf(lineFeed) + 1;
-      this.#bytes += wholeLines;
+      const wholeLineBytes = lines.subarray(0, writtenBytes).lastIndexOf(lineFeed) + 1;
+      this.#bytes += wholeLineBytes;
       // An incomplete line is removed by truncating the file, which needs no free space. If another program has renamed the file to rotate
       // it, the renamed file is truncated, because the handle is the same.
-      if (writtenBytes > wholeLines) await this.#handle.truncate((await this.#handle.stat()).size - (writtenBytes - wholeLines)); // prettier-ignore
-      return { bytes: wholeLines, error };
+      if (writtenBytes > wholeLineBytes) await this.#handle.truncate((await this.#handle.stat()).size - (writtenBytes - wholeLineBytes)); // prettier-ignore
+      return { bytes: wholeLineBytes, error };
     }
   }
 

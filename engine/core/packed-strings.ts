@@ -67,9 +67,9 @@ export function packLiterals(
   { bytes, offsets }: PackedStrings,
   some: readonly number[],
 ): PackedStrings {
-  const ends = new Int32Array(some.length + 1);
+  const literalOffsets = new Int32Array(some.length + 1);
   /** The literals of the strings that contain characters to escape, by the index in `some`. */
-  const escapedCodes = new Map<number, Uint8Array>();
+  const escapedLiterals = new Map<number, Uint8Array>();
   for (let i = 0; i < some.length; i++) {
     const [from, to] = [offsets[some[i]!]!, offsets[some[i]! + 1]!];
     let at = from;
@@ -77,15 +77,15 @@ export function packLiterals(
     let size = to - from + 2;
     if (at < to) {
       const literal = Buffer.from(JSON.stringify(stringAt({ bytes, offsets }, some[i]!)));
-      escapedCodes.set(i, literal);
+      escapedLiterals.set(i, literal);
       size = literal.length;
     }
-    ends[i + 1] = ends[i]! + size;
+    literalOffsets[i + 1] = literalOffsets[i]! + size;
   }
-  const out = new Uint8Array(ends[some.length]!);
+  const out = new Uint8Array(literalOffsets[some.length]!);
   for (let i = 0; i < some.length; i++) {
-    const literal = escapedCodes.size === 0 ? undefined : escapedCodes.get(i);
-    let end = ends[i]!;
+    const literal = escapedLiterals.size === 0 ? undefined : escapedLiterals.get(i);
+    let end = literalOffsets[i]!;
     if (literal !== undefined) {
       out.set(literal, end);
       continue;
@@ -95,7 +95,7 @@ export function packLiterals(
     for (let from = offsets[some[i]!]!; from < to; from++) out[end++] = bytes[from]!;
     out[end] = quote;
   }
-  return { bytes: out, offsets: ends };
+  return { bytes: out, offsets: literalOffsets };
 }
 
 /**

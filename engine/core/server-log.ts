@@ -5,8 +5,8 @@ export type LogSink = (line: string) => void;
 const maxLineBytes = 8 << 10;
 
 /**
- * Returns one event as a JSON line of at most 8 KiB: long texts are cut, or all entries left out; control characters are escaped or
- * replaced. The caller removes secrets (`withoutSecrets`).
+ * Returns one event as a JSON line of at most 8 KiB: long texts are cut, or the time and all entries are left out. Control characters are
+ * escaped or replaced. The caller removes secrets (`withoutSecrets`).
  */
 export function formatLogLine(event: string, entries: Readonly<Record<string, unknown>>): string {
   const fields = Object.entries(entries).map(
@@ -29,7 +29,7 @@ export function formatLogLine(event: string, entries: Readonly<Record<string, un
     : JSON.stringify({ event, cut: true });
 }
 
-/** Returns the address of a request as it may be logged: without tokens, signatures, codes and client secrets (threats A8, D7). */
+/** Returns the address of a request as it may be logged: without access tokens, signatures, codes and client secrets (threats A8, D7). */
 export function withoutSecrets(target: string): string {
   return target.replaceAll(/([?&](?:access_token|signature|code|client_secret)=)[^&#]*/gi, '$1***');
 }

@@ -58,8 +58,8 @@ export class KnownNames {
         leastDistance,
       );
       if (Math.abs(plainLetters.length - otherLetters.length) > maxDistance) continue;
-      // A mistake changes at most two bits of the mask of letters, because it removes one letter and adds another; words with more
-      // different bits are skipped.
+      // A mistake changes at most two bits of the mask of letters, because it removes at most one letter and adds at most one; words
+      // with more different bits are skipped.
       if (bitCount(mask ^ candidate.mask) > 2 * maxDistance) continue;
       const mistakeCount = editDistance(plainLetters, otherLetters);
       if (mistakeCount > maxDistance) continue;

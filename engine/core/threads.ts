@@ -10,7 +10,7 @@ interface ThreadsOptions {
   readonly threads: number;
   /** Maximum number of tasks that one thread runs at the same time; 1 by default. */
   readonly tasksPerThread?: number;
-  /** Heap limit of one thread; buffers and WebAssembly memory are not included. */
+  /** Limit of the old generation of the heap of one thread; buffers and WebAssembly memory are not included. */
   readonly heapMb?: number;
   /** Data that the threads read as `workerData`. */
   readonly data?: unknown;
@@ -25,13 +25,13 @@ export class Threads {
   readonly #piscina: Piscina;
 
   constructor(options: ThreadsOptions) {
-    const { entry, threads, tasksPerThread = 1, heapMb, data, onExit, onError } = options;
+    const { entry, threads, tasksPerThread: jobsPerThread = 1, heapMb, data, onExit, onError } = options;
     this.#piscina = new Piscina({
       filename: entry,
       // Piscina replaces ended threads only up to `minThreads`.
       minThreads: threads,
       maxThreads: threads,
-      concurrentTasksPerWorker: tasksPerThread,
+      concurrentTasksPerWorker: jobsPerThread,
       // With atomics, a thread without a task blocks until the next task arrives, and meanwhile handles no other event, such as a message.
       atomics: 'disabled',
       recordTiming: false,

@@ -79,7 +79,7 @@ export function mayWiden(from: StoredType, to: StoredType): boolean {
 /** The columns of a dataset or a segment, without the reserved columns `_id` and `_commit`. */
 export type Columns = readonly Column[];
 
-/** A JSON value; a `long` beyond 2^53 is a bigint. */
+/** A JSON value; an integer beyond ±(2^53 - 1) is a bigint. */
 export type Value =
   null | boolean | number | bigint | string | readonly Value[] | { readonly [key: string]: Value };
 

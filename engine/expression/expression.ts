@@ -37,7 +37,7 @@ export interface ExpressionOptions {
   readonly hasRecord?: boolean;
   /**
    * Whether errors carry their position from the start, which slows each evaluation. If not, `locateError` evaluates the expression again
-   * to find the position, unless the expression changes values.
+   * to find the position. In an expression that may change values, errors carry their position in any case.
    */
   readonly locatesErrors?: boolean;
 }

@@ -10,7 +10,7 @@ export interface ValidationParams {
   readonly allowNewFields: boolean;
   /**
    * The maximum number of records that may be rejected while the others are stored (`on_error: reject` with `max_rejected`). If absent or
-   * 0, one record with an error fails the import.
+   * 0, one record with an error fails the import or migration.
    */
   readonly maxRejected?: number;
 }
@@ -36,11 +36,11 @@ export interface Finding {
   readonly field: string | null;
   readonly message: string;
   readonly count: number;
-  /** The file's name in messages; null for a finding about the import as a whole, absent before `joinFindings`. */
+  /** The name of the file or source in messages; null for a finding about the whole job, absent before `joinFindings`. */
   readonly file?: string | null;
 }
 
-/** The findings of a chunk, a file or an import. */
+/** The findings of a chunk, a file, an import or a migration. */
 export interface Findings {
   /** Number of errors and warnings by code. */
   readonly counts: Readonly<Record<string, number>>;
@@ -66,10 +66,10 @@ export const noFindings: Findings = {
  * chunks.
  */
 const maxExamples = 2_000;
-/** Maximum number of findings per code and level in an import's `validation`, and of errors in its `progress`. */
+/** Maximum number of findings per code and level in the `validation` of an import or a migration, and of errors in its `progress`. */
 const maxShownExamples = 20;
 
-/** Collects the errors and warnings that a reader reports about one chunk. */
+/** Collects the errors and warnings about one chunk, for example those that its reader reports. */
 export class FindingCollector {
   readonly isDisabled: boolean;
   /** Whether warnings count as errors. */
@@ -94,10 +94,10 @@ export class FindingCollector {
   readonly #rejected: RejectionSink | undefined;
 
   /** With `isFinal`, the chunk is read for the second time: its warnings are known already, and only errors are collected. */
-  constructor(params: ValidationParams, isFinal = false, rejected?: RejectionSink) {
+  constructor(params: ValidationParams, isFinal = false, rejectedRecordCount?: RejectionSink) {
     this.#params = params;
     this.#isFinal = isFinal;
-    this.#rejected = rejected;
+    this.#rejected = rejectedRecordCount;
     this.isDisabled = params.disable;
     this.isStrict = params.strict && !params.disable && !isFinal;
   }
@@ -211,7 +211,7 @@ export function mergeFindings(
   };
 }
 
-/** Merges the findings of several files in their order; `file` is null for findings about the import as a whole. */
+/** Merges the findings of several files or sources in their order; `file` is null for findings about the whole job. */
 export function joinFindings(
   parts: readonly { readonly findings: Findings; readonly file: string | null }[],
 ): Findings {
@@ -245,9 +245,9 @@ function sumFindings(
 }
 
 /**
- * Returns the findings about the new columns of an import: code 202 for unusual names, 203 for columns that the dataset does not have. The
- * first import into a dataset without fields defines them, so none of its columns counts as new; nor does any if strict validation allows
- * new fields.
+ * Returns the findings about the new columns of an import or a migration: code 202 for unusual names, 203 for columns that the dataset does
+ * not have. The first one into a dataset without fields defines them, so none of its columns counts as new; nor does any if strict
+ * validation allows new fields.
  */
 export function columnFindings(
   existing: Columns,
@@ -293,7 +293,7 @@ function isStrictName(name: string): boolean {
   return /^[A-Za-z][A-Za-z0-9_.]*$/.test(name) && !name.includes('__');
 }
 
-/** Returns `metadata.validation` of an import. */
+/** Returns `metadata.validation` of an import or a migration. */
 export function validationJson(findings: Findings): Record<string, unknown> {
   const shown = shownFindings(findings);
   const entry = ({ code, field, line, message, count, file }: Finding) => ({
@@ -317,7 +317,7 @@ export function validationJson(findings: Findings): Record<string, unknown> {
   };
 }
 
-/** Returns `metadata.progress.errors` of an import. */
+/** Returns `metadata.progress.errors` of an import or a migration. */
 export function progressErrors(findings: Findings): Record<string, unknown> {
   const errors = findings.examples.filter((finding) => finding.level === 'error');
   const fields = new Set(errors.map(({ field }) => field).filter((field) => field !== null));

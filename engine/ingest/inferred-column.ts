@@ -24,9 +24,9 @@ const maxLevels = 16;
 
 /**
  * A column whose type is inferred from its values. It stores them as the first type that fits all values so far; integers become doubles
- * when a double comes. If no type fits all kinds of values (a number and a text), or a list follows single values, the column becomes
- * `mixed`: it continues to infer its type, nothing that it stores is used, and the chunk is read again with the types unified over all
- * chunks. Thus, the result does not depend on the order of the values.
+ * when a double comes. If no type fits all kinds of values (such as a number and a text), if a list follows single values, or if values are
+ * lists of lists or too deeply nested objects, the column becomes `mixed`: it continues to infer its type, nothing that it stores is used,
+ * and the chunk is read again with the types unified over all chunks. Thus, the result does not depend on the order of the values.
  */
 export class InferredColumn extends ValueColumn {
   readonly #spec: ColumnSpec;

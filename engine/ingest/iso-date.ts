@@ -2,7 +2,7 @@
  * Parses the ISO 8601 date or time `bytes[from..to)`: returns microseconds since 1970 UTC, or undefined for other text. A time without a
  * zone is UTC.
  * In the strict form, by which the type of a field is inferred, a date is `YYYY-MM-DD` and a time `YYYY-MM-DDTHH:MM:SS[.f]`, with or
- * without `Z` or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for fields known to be dates, also
+ * without `Z` or an offset such as `+02:00`, and with up to six digits of fraction. The lenient form, for values known to be dates, also
  * allows a space instead of `T`, omitted seconds, and more digits of fraction (which are cut off).
  */
 export function isoMicros(

@@ -50,8 +50,8 @@ export function createRecordFields(options: {
   readonly context: RecordContext;
   readonly onNew: (column: ValueColumn) => void;
   /**
-   * The columns inferred from earlier chunks. A column that was a list or JSON there is one from the start; a column of strings does not
-   * become one of dates.
+   * Columns with the types that other values suggest, such as those of earlier chunks. A column that is a list or JSON here is one from the
+   * start; a column of strings does not become one of dates.
    */
   readonly hints?: Columns;
 }): FieldColumns {

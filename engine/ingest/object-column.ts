@@ -26,7 +26,7 @@ export interface ColumnSpec {
   readonly declared: Column | undefined;
   /** Members with a declared type, for a field that may turn out to hold objects. */
   readonly members: Columns;
-  /** The type that was inferred for the same field from other values of the import. */
+  /** The column of the same field as other values suggest it, for example those of earlier chunks. */
   readonly hint: Column | undefined;
   /** Whether the column holds the elements of a list. */
   readonly isElement: boolean;

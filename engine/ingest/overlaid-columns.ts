@@ -14,8 +14,8 @@ export function hasUndeclaredType(known: Column | undefined): boolean {
 }
 
 /**
- * Returns the columns of a format, adapted to what the dataset or the request has fixed about them in `known`. Columns that only `known`
- * has are left out; their physical names stay in use.
+ * Returns the columns of a format, or of the source of a migration, adapted to what the dataset or the request has fixed about them in
+ * `known`. Columns that only `known` has are left out; their physical names stay in use.
  */
 export function overlaidColumns(columns: Columns, known: Columns): Columns {
   const byName = new Map(known.map((column) => [column.name, column]));

@@ -7,7 +7,7 @@ export const reservedNames: readonly string[] = ['_id', '_commit'];
 /** DuckDB's virtual columns with the place of a row. A stored column of the same name would hide them from queries by SQL. */
 const virtualColumnNames: readonly string[] = ['file_index', 'file_row_number'];
 
-/** The column in which an import stores the ids given in its records, until it knows which records they replace. */
+/** The column in which an import or a migration stores the ids of given records, until it knows which stored records they concern. */
 export const givenIdColumn: Column = {
   name: '_id',
   physical: '_strandlake_given_id',

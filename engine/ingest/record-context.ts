@@ -67,8 +67,8 @@ export class RecordContext {
   }
 
   /**
-   * Reports code 400 for a record with many fields: a warning from `budgets.recordKeysWarning` fields on, and from
-   * `budgets.recordKeysError` fields on an error, unless validation is off.
+   * Reports code 400 for a record with many fields: a warning if it has at least `budgets.recordKeysWarning`; if it has at least
+   * `budgets.recordKeysError`, an error instead, or nothing if validation is off.
    */
   checkFieldCount(keys = this.keyCount): void {
     const { recordKeysError: limit, recordKeysWarning: many } = budgets;

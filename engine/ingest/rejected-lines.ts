@@ -37,8 +37,8 @@ export class RecordErrors {
 }
 
 /**
- * Writes the rejected records of one chunk as JSON lines, each with its first errors and at most `maxTextBytes` of its text. All lines
- * have at most `maxBytes`: the first record that does not fit, and all after it, are left out. Each line begins with
+ * Writes the rejected records of one chunk as JSON lines, each with its first errors and at most `maxTextBytes` of its text. Together,
+ * the lines have at most `maxBytes`: the first record that does not fit, and all after it, are left out. Each line begins with
  * `{"line":<number in the chunk>`, which `shiftedLine` replaces when the chunks are joined. `add` is called with the errors of one record
  * one after the other.
  */

@@ -2,7 +2,7 @@ import { type Column, type Columns, mayWiden, type StoredType } from '../core/ty
 import { PhysicalNames } from './physical-names.js';
 
 /**
- * Unifies the columns found in the chunks of an import (`seen`) with the existing columns of the dataset.
+ * Unifies the columns found in the chunks of a job (`seen`), such as an import, with the existing columns of the dataset, if any.
  * The types form a lattice: two types are unified to the smallest type that holds the values of both, exactly but for longs beyond 2^53 in
  * a double. Therefore, the result depends neither on how the source was divided into chunks nor on the order of the chunks, except for the
  * order of the columns. Values are cast to the types of existing columns; these types change only if they are undeclared and can be widened
@@ -16,7 +16,7 @@ export function unifyColumns(existing: Columns, seen: readonly Columns[]): Unifi
 
 /** The result of `unifyColumns`. */
 interface UnifiedColumns {
-  /** All columns of the dataset after the import, the existing columns first. */
+  /** All columns of the dataset after the job, the existing columns first. */
   readonly columns: Columns;
   /**
    * Existing columns whose type differs from the type unified over the chunks; the chunks that store them differently have to be read

@@ -15,7 +15,7 @@ const bitsPerValue = 12;
 /** Maximum size of a filter in blocks; column chunks with too many values for this size have more false positives. */
 const maxBlocks = 1 << 14;
 
-/** Maximum number of bytes of strings, and of strings, that one call of a kernel processes. */
+/** The limits of one call of a kernel: the total size of its strings in bytes, and the number of its strings. */
 const batchBytes = 512 << 10;
 const batchStrings = 32 << 10;
 const filterAddress = 0;

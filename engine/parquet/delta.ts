@@ -42,7 +42,7 @@ function writeBlock(sink: ByteSink, values: Int32Array, from: number, to: number
   const count = to - from;
   for (let i = 0; i < count; i++) blockDeltas[i]! -= least;
   sink.reserve(miniblocksPerBlock + 4 * (valuesPerBlock + 2));
-  const widths = sink.endOffset;
+  const widthsOffset = sink.endOffset;
   sink.endOffset += miniblocksPerBlock;
   for (let m = 0; m < miniblocksPerBlock; m++) {
     const first = m * valuesPerMiniblock;
@@ -50,7 +50,7 @@ function writeBlock(sink: ByteSink, values: Int32Array, from: number, to: number
     let any = 0;
     for (let i = first; i < last; i++) any |= blockDeltas[i]!;
     const width = bitWidth(any);
-    sink.bytes[widths + m] = width;
+    sink.bytes[widthsOffset + m] = width;
     if (width > 0)
       packBits(sink, blockDeltas, first, last, width, (valuesPerMiniblock / 8) * width);
   }

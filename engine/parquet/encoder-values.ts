@@ -42,7 +42,8 @@ export interface Strings {
 
 /**
  * Returns the values of a leaf: views of the Arrow data if no item has to be skipped. Otherwise the numbers, or the offsets of strings, are
- * copies in acquired buffers; booleans always are. Pass the result to `releaseValues` after use.
+ * copies in acquired buffers, and strings with other bytes between them are copied to new memory. Booleans are always copies. Pass the
+ * result to `releaseValues` after use.
  */
 export function leafValues(leaf: ParquetLeaf, data: Data, levels: LeafLevels): EncoderValues {
   const { values: count, first, picks } = levels;

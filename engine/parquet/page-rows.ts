@@ -16,12 +16,12 @@ const maxPageRows = 32_768;
  */
 export function rowsPerPage(
   columns: readonly Data[],
-  leaves: number,
+  leafCount: number,
   from: number,
   to: number,
 ): number {
   const bytes = columns.reduce((sum, data) => sum + encodedBytesOfRows(data, from, to), 0);
-  const rows = (leaves * targetPageBytes * (to - from)) / Math.max(1, bytes);
+  const rows = (leafCount * targetPageBytes * (to - from)) / Math.max(1, bytes);
   return Math.min(maxPageRows, Math.max(minPageRows, Math.round(rows / 8) * 8)); // bit packing has groups of eight
 }
 

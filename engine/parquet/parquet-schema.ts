@@ -17,7 +17,7 @@ const leafPhysicalTypes = {
   string: [physicalType.byteArray, 'string'],
 } as const satisfies Record<string, readonly [number, LogicalType?]>;
 
-/** A column of a file. All columns, list elements and members of groups may be null, except the keys of maps. */
+/** A column of a file. All columns, list elements and members of groups may be null, except the entries and keys of maps. */
 export interface ParquetColumn {
   readonly name: string;
   readonly type: LeafType | 'group';

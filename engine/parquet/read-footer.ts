@@ -105,7 +105,7 @@ const noGroups: readonly FooterGroup[] = [];
 const noChunks: readonly FooterChunk[] = [];
 
 const repetitions = ['required', 'optional', 'repeated'] as const;
-/** The Thrift type `ConvertedType`. */
+/** Values of the Thrift type `ConvertedType`. */
 const [listType, timestampMicros] = [3, 10];
 
 function readElement(reader: ThriftReader): FooterElement {

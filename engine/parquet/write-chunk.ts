@@ -83,7 +83,7 @@ export interface ChunkOutput {
   readonly dictionary: ByteSink;
   readonly page: ByteSink;
   readonly filters: BloomFilterChoice;
-  /** True if values are stored uncompressed and, except booleans, without bounds. */
+  /** True if values are stored in the fastest encodings, uncompressed and, except booleans, without bounds. */
   readonly isPlain: boolean;
   /** Position in the Parquet file of the first byte of the sink `file`. */
   offset: number;
@@ -156,7 +156,7 @@ function booleanEncoder(
 }
 
 function writePages(
-  { file, dictionary, page, filters, isPlain, offset }: ChunkOutput,
+  { file, dictionary, page, filters, isPlain: isIntermediate, offset }: ChunkOutput,
   leaf: ParquetLeaf,
   levels: LeafLevels,
   values: EncoderValues,
@@ -170,7 +170,7 @@ function writePages(
   // Compression is tried on a page in the middle of the chunk, because the first page is often not typical.
   const middle = cuts.length >> 1;
   const sample = writePageBody(page, leaf, levels, encoder, cuts[middle]!);
-  const tried = isPlain
+  const tried = isIntermediate
     ? undefined
     : tryCompression(dictionary.writtenBytes(), sample, cuts.length);
   let plainBytes = 0;

@@ -22,13 +22,13 @@ export function necessaryCondition(
 ): SearchCondition {
   const readable = idCondition('vaultId', vaults.map(({ id }) => id)); // prettier-ignore
   const predicateCondition = searchConditionOf(predicate, vaults);
-  if (conditionNodeCount(predicateCondition) > maxConditionParts) return readable;
+  if (conditionSize(predicateCondition) > maxConditionParts) return readable;
   return { kind: 'and', items: [readable, predicateCondition] };
 }
 
-function conditionNodeCount(condition: SearchCondition): number {
+function conditionSize(condition: SearchCondition): number {
   return 'items' in condition
-    ? condition.items.reduce((sum, item) => sum + conditionNodeCount(item), 1)
+    ? condition.items.reduce((sum, item) => sum + conditionSize(item), 1)
     : 'ids' in condition
       ? condition.ids.length / 10
       : 1;

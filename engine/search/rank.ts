@@ -24,9 +24,9 @@ export function compileRank(scores: readonly ScoreClause[]): RankFunction | unde
   return (document) => clauseRanks.reduce((sum, part) => sum + part(document), 0);
 }
 
-function clauseRank({ item, boost }: ScoreClause, clauses: number): RankFunction {
+function clauseRank({ item, boost }: ScoreClause, clauseCount: number): RankFunction {
   const closeness = scoredConditionsOf(item).map(saturatedFrequency);
-  const share = closeness.length === 0 ? 0 : 1 / (clauses * closeness.length);
+  const share = closeness.length === 0 ? 0 : 1 / (clauseCount * closeness.length);
   // A clause that any occurrence satisfies needs no matcher.
   const matches = isSatisfiedByAnyOccurrence(item) ? undefined : compileDocumentTest(item);
   return (document) => {

@@ -163,9 +163,9 @@ async function scanCatalog(
   onMatch: (document: SearchDocument) => void,
 ): Promise<void> {
   const matches = compileDocumentTest(request.predicate);
-  const slice = new SearchYieldTimer(abort);
+  const yieldTimer = new SearchYieldTimer(abort);
   for (const vault of vaults) {
-    if (slice.isSliceOver()) await slice.yieldToRequests();
+    if (yieldTimer.isSliceOver()) await yieldTimer.yieldToRequests();
     const document = { vault, object: null };
     if (matches(document)) onMatch(document);
   }
@@ -179,11 +179,11 @@ async function scanCatalog(
     for (const object of await table.objects({ after, upTo, condition, columns })) {
       const vault = byId.get(object.vaultId);
       if (vault === undefined) continue;
-      if (slice.isSliceOver()) await slice.yieldToRequests();
+      if (yieldTimer.isSliceOver()) await yieldTimer.yieldToRequests();
       const document = { vault, object };
       if (matches(document)) onMatch(document);
     }
-    if (slice.isSliceOver()) await slice.yieldToRequests();
+    if (yieldTimer.isSliceOver()) await yieldTimer.yieldToRequests();
   }
 }
 

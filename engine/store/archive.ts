@@ -184,7 +184,7 @@ export function checkArchive(
 
 /**
  * Unpacks an archive into `datasets/<id>` in an existing folder and flushes it. Compares every file with the manifest, and the manifest
- * with the unpacked log. Returns the unpacked folder.
+ * with the unpacked log. Returns the summary of the archive and the unpacked folder.
  */
 export async function unpackArchive(
   path: string,

@@ -29,7 +29,7 @@ interface KnownCheckpoints {
   readonly versions: readonly number[];
   /** The newest checkpoint; its version is -1 without one. */
   readonly newest: Pick<Checkpoint, 'version' | 'rows' | 'bytes'>;
-  /** The log entries after the newest checkpoint. */
+  /** The sizes of the log entries after the newest checkpoint. */
   readonly entries: EntrySizes;
 }
 

@@ -144,7 +144,7 @@ type PassedEntry =
 /** The rows that a log entry changes or moves, and the segments of these rows as they were before it. */
 interface TracedEntry extends ReturnType<typeof deletedAndRestoredRows> {
   readonly entry: MovedRows;
-  /** The segments that the entry removes, and, without their deleted rows, those of which it deletes or restores rows. */
+  /** The segments that the entry removes, with their deleted rows, and those of which it deletes or restores rows, without. */
   readonly before: ReadonlyMap<string, SegmentWithDeletions>;
 }
 

@@ -13,7 +13,7 @@ export class DiskUses {
   readonly #folder: DataFolder;
   readonly #snapshots: SnapshotCache;
   readonly #checkpoints: Checkpoints;
-  /** For each dataset whose disk use was asked for, all entries of its log. */
+  /** For each dataset whose disk use was asked for, the sizes of all entries of its log. */
   readonly #entries = new Map<number, EntrySizes>();
 
   constructor(folder: DataFolder, snapshots: SnapshotCache, checkpoints: Checkpoints) {

@@ -4,7 +4,7 @@ import { droppedLogName } from './verify-dataset.js';
 
 interface RemovalOptions {
   readonly folder: DataFolder;
-  /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
+  /** Time in milliseconds for which the files of a dropped or archived dataset are kept for queries that have a snapshot of it. */
   readonly dropAfterMs: number;
   /** Calls `work` once after a time in milliseconds. */
   setTimer(work: () => void, ms: number): NodeJS.Timeout;

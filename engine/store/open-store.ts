@@ -64,7 +64,7 @@ export function openStore(folder: DataFolder, options: StoreOptions = {}): Store
 export interface StoreOptions {
   /** States of logs that several stores of this process share; a store with this option must not commit. */
   readonly logs?: DurableLogStates;
-  /** Time in milliseconds for which the files of a dropped dataset are kept for queries that have a snapshot of it. */
+  /** Time in milliseconds for which the files of a dropped or archived dataset are kept for queries that have a snapshot of it. */
   readonly dropAfterMs?: number;
   /** Calls `work` once after a time in milliseconds; `setTimeout` by default. */
   readonly setTimer?: (work: () => void, ms: number) => NodeJS.Timeout;
@@ -378,11 +378,11 @@ class FileStore implements Store {
     for (const entry of await listFolder(this.#folder.datasets)) {
       if (entry.kind !== 'folder' || !/^\d+$/.test(entry.name)) continue;
       const id = Number(entry.name);
-      const version = await stateInCatalog(id);
-      if (version === undefined) continue;
+      const catalogState = await stateInCatalog(id);
+      if (catalogState === undefined) continue;
       try {
         const sweepResult = await this.#exclusively(id, () =>
-          sweepDataset(this.#folder, id, version, scratch),
+          sweepDataset(this.#folder, id, catalogState, scratch),
         );
         removedNames.push(...sweepResult.removed.map((name) => `${id}/${name}`));
         quarantined.push(...sweepResult.quarantined.map((name) => `${id}/${name}`));

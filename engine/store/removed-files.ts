@@ -1,7 +1,7 @@
 /** A segment that a version of the log has removed: a tombstone of Delta. */
 export interface RemovedFile {
   readonly bytes: number;
-  /** The time of the log entry that removed the segment, in milliseconds since 1970. Earlier versions were the newest until then. */
+  /** The time of the log entry that removed the segment, in milliseconds since 1970. Until then, the version before it was the newest. */
   readonly removedAt: number;
   /** The latest time of the log entries before the one that removed the segment, if that time is later than `removedAt` (entry-time.ts). */
   readonly latestRemovedAt?: number | undefined;

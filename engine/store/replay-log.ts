@@ -177,7 +177,7 @@ function copyState(state: LogState): MutableState {
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
   const followingSegments = entry.isRewrite
-    ? removeReplacedAndFollowing(datasetId, state, entry)
+    ? removeFollowingSegments(datasetId, state, entry)
     : [];
   const deletionTimes = entry.isRewrite
     ? lastDeletionOf(entry.remove.flatMap(({ path }) => state.live.get(path) ?? []))
@@ -254,7 +254,7 @@ function lastDeletionOf(segments: readonly DeletionTimes[]): DeletionTimes {
  * Removes the segments that follow the segments that a rewrite replaces, and returns them, so that they can be appended after the
  * replacement. The replaced segments must be neighbours, apart from segments without records, and the number of records must stay the same.
  */
-function removeReplacedAndFollowing(
+function removeFollowingSegments(
   datasetId: number,
   state: MutableState,
   { version, add, remove }: LogEntry,

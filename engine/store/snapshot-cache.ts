@@ -28,7 +28,7 @@ export class SnapshotCache {
   readonly #current = new Map<number, LoadedVersion>();
   /** Earlier versions that were asked for, by `<dataset> <version>`. */
   readonly #requestedVersions = new LruCache<string, Snapshot>(maxEarlierBytes);
-  /** Versions that were the current ones and have not been asked for since then, by the same keys. */
+  /** Versions that were the current ones and have not been asked for since then, by `<dataset> <version>`. */
   readonly #replacedVersions = new LruCache<string, Snapshot>(maxEarlierBytes);
   /**
    * While an entry is being written, the last version before it. An entry gets its name a moment before it is durable, and must not be

@@ -14,8 +14,7 @@ import { liveRowCount, type Segment } from './store.js';
 interface SortRule {
   readonly share: number;
   /**
-   * Minimum numbers of deleted or unordered rows, and of segments, for sorting immediately; with fewer of both, sorting waits until there
-   * have been no commits for some time.
+   * Minimum numbers of deleted or unordered rows, and of segments, of which one must be reached.
    */
   readonly leastRows: number;
   readonly leastSegments: number;

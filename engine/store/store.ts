@@ -146,7 +146,7 @@ export interface Rollback {
   readonly remove: readonly string[];
   /** Segments that have other deleted rows after the rollback. */
   readonly update: readonly Segment[];
-  /** Number of rows that the rollback deletes; `restored` is the number of those that it restores. */
+  /** Numbers of rows that the rollback deletes (`removed`) and restores (`restored`). */
   readonly removed: number;
   readonly restored: number;
   /** Number of records that get their earlier values: one row of each is deleted and one is restored. */
@@ -164,7 +164,7 @@ export interface Rollback {
 interface RollbackBlocker extends Pick<HistoryEntry, 'version' | 'info'> {
   /** Number of records that both versions changed. */
   readonly records: number;
-  /** Number of these records that a merge has left out, because of which the later version cannot be rolled back. */
+  /** Number of records that both versions changed and a merge has left out, because of which the later version cannot be rolled back. */
   readonly lost: number;
   /** One of the records that both versions changed; undefined if a merge has left out all of them. */
   readonly example: { readonly path: string; readonly row: number } | undefined;
@@ -277,7 +277,7 @@ export interface Store {
    * cannot be applied after it, or if the dataset was deleted, and `damaged` if the last log entry has disappeared.
    */
   commit(datasetId: number, change: DatasetChange, scratchFolder: string): Promise<Snapshot>;
-  /** Returns the next segments to be sorted (sort-plan.ts) or merged (compaction.ts); undefined if there are none. */
+  /** Returns the next segments to be sorted (sort-plan.ts), or merged or rewritten (compaction.ts); undefined if there are none. */
   nextMerge(datasetId: number, isQuiet?: boolean): Promise<MergeInput | undefined>;
   /**
    * Replaces segments by other segments, atomically like a commit. Other changes may have been committed since the rewrite was planned:
@@ -354,9 +354,10 @@ export interface Store {
   /** Returns the ids of the datasets that have a log. */
   datasets(): Promise<readonly number[]>;
   /**
-   * Removes dropped datasets and files left behind by crashes. A segment that no version references is removed only if it is still in a
-   * scratch folder, because its commit then did not complete; any other such segment is moved to the quarantine. A dataset is not touched
-   * if its log is unreadable or shorter than the catalogue knows. Call it before the scratch folders are swept and before the first commit.
+   * Removes the folders of dropped and retired datasets, and files left behind by crashes. A segment that no version references is removed
+   * only if it is still in a scratch folder, because its commit then did not complete; any other such segment is moved to the quarantine. A
+   * dataset is not touched if its log is unreadable or shorter than the catalogue knows. Call this before the scratch folders are swept and
+   * before the first commit.
    */
   sweep(
     stateInCatalog: (datasetId: number) => Promise<DatasetStateInCatalog>,

@@ -40,7 +40,7 @@ export class Vacuums {
    * pin if `keepMs` is not shorter than `pinMs`.
    */
   readonly #pins = new Map<number, Map<number, number>>();
-  /** For each dataset, the time at which a snapshot with this schema file, an absolute path, was last handed out. */
+  /** For each dataset and the absolute path of a schema file, the time at which a snapshot with that file was last handed out. */
   readonly #usedSchemas = new Map<number, Map<string, number>>();
   /**
    * By the key `<dataset> <version>`: the last version that is known to have the same records as that version, and whether the version

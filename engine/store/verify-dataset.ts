@@ -157,14 +157,14 @@ export async function replayOrDamage(
 }
 
 /**
- * Implements `Store.sweep` for one dataset: removes the files that a crash left behind. `scratch` has the identities of all files in
+ * Implements `Store.sweep` for one dataset: removes the files that a crash left behind. `scratchIdentities` has the identities of all files in
  * scratch folders. Returns names relative to the dataset's folder.
  */
 export async function sweepDataset(
   folder: DataFolder,
   datasetId: number,
   stateInCatalog: number | 'deleted' | 'archived',
-  scratch: ReadonlySet<string>,
+  scratchIdentities: ReadonlySet<string>,
 ): Promise<Omit<SweepResult, 'failures'>> {
   const path = folder.dataset(datasetId);
   const names = (await listFolder(path)).map((entry) => entry.name);
@@ -200,7 +200,7 @@ export async function sweepDataset(
     const isSegment = segmentNamePattern.test(name);
     if (!isSegment && !name.includes(temporaryPrefix)) continue;
     const file = folder.datasetFile(datasetId, name);
-    if (isSegment && !scratch.has(inodeIdentityOf(file) ?? '')) {
+    if (isSegment && !scratchIdentities.has(inodeIdentityOf(file) ?? '')) {
       await quarantineFile(folder, file);
       quarantined.push(name);
     } else {

@@ -27,7 +27,7 @@ import {
 import { patternText, type FoldedPattern } from './wildcard-patterns.js';
 import { decodeLists, tokenCountOfRows, type RowValueLists } from './value-lists.js';
 
-/** Caches what readers have decoded; keys begin with `text`, and `bytes` is the size of a value. */
+/** Caches what readers have read or decoded; keys begin with `text`, and `bytes` is the estimated size of an entry. */
 interface TextCache {
   get(key: string): unknown;
   set(key: string, value: unknown, bytes: number): void;
@@ -41,8 +41,8 @@ const maxCachedTerms = 64;
 const termEntryBytes = 160;
 /**
  * Reads the text index of one column of one segment. Throws `damaged` for bytes that cannot be decoded. In a column that is a list or lies
- * in one, `find`, `hits` and `positions` treat each single value as a text, while `texts` treats all values of a row as one text, whose
- * number is that of the row.
+ * in one, texts are single values, except in `texts` and `rowsOf`, for which all values of a row are one text, whose number is that of the
+ * row.
  */
 export class ColumnReader {
   readonly summary: ColumnSummary;

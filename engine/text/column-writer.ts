@@ -20,7 +20,7 @@ export interface ColumnSummary {
   readonly texts: number;
   /** Whether rows share texts; if not, text i belongs to row i or, in lists, to value i. */
   readonly isShared: boolean;
-  /** Present for a column in a list, where a row may have several texts. */
+  /** Present for a column that is a list or lies in one, where a row may have several texts. */
   readonly isList?: true;
   /** The number of tokens in all rows. */
   readonly words: number;
@@ -40,12 +40,12 @@ const termsPerBlock = 64;
 /**
  * Writes the inverted index of a column. Every number in it is a varint; *delta* means the difference from the previous number.
  * - `words`: the terms sorted by their bytes, in blocks of 64. Per term: length of the prefix shared with the previous term of the block,
- * length of the suffix, suffix, number of texts, number of rows, bytes of its postings, bytes of its positions.
+ * length of the suffix, suffix, number of texts, number of rows, size of its postings in bytes, size of its positions in bytes.
  * - `postings`: per term, for each text that contains it: text (delta), number of occurrences.
  * - `positions`: per term and text: the positions of the term among the text's tokens (delta).
- * - `texts`: per text: number of tokens; if texts are shared, also number of rows and bytes of the list of rows.
+ * - `texts`: per text: number of tokens; if texts are shared, also number of rows and size of the list of rows in bytes.
  * - `rows`: if texts are shared, per text the rows that have it (delta).
- * - `blocks`: per block: length of its first term, that term, the bytes of the block, of its postings and of its positions.
+ * - `blocks`: per block: length of its first term, that term, and the sizes in bytes of the block, of its postings and of its positions.
  */
 export function writeColumnIndex(name: string, columns: readonly Data[]): WrittenColumn {
   const texts = collectTexts(columns);
@@ -200,7 +200,7 @@ function writeTerms(
   dictionary: TermDictionary,
   lengths: Uint32Array,
   countRows: (text: number, term: number) => number,
-  numbers: Uint32Array | undefined,
+  rowOfText: Uint32Array | undefined,
 ): TermListWriters {
   const { texts: textOf, positions: positionOf, first } = sortedOccurrences(dictionary, lengths);
   const lists = {
@@ -245,7 +245,7 @@ function writeTerms(
         positions.writeVarint(positionOf[at]! - positionBefore);
         positionBefore = positionOf[at]!;
       }
-      const shownNumber = numbers ? numbers[text]! : text;
+      const shownNumber = rowOfText ? rowOfText[text]! : text;
       postings.writeVarint(shownNumber - textBefore);
       postings.writeVarint(occurrenceCount);
       textBefore = shownNumber;

@@ -66,15 +66,15 @@ function elementSlots({ data, starts, slots }: RowSlots): RowSlots {
   const offsets = data.valueOffsets as Int32Array;
   let count = 0;
   for (const slot of slots) count += offsets[slot + 1]! - offsets[slot]!;
-  const ownTexts = new Uint32Array(count);
+  const elements = new Uint32Array(count);
   const begins = new Uint32Array(starts.length);
   let end = 0;
   for (let row = 0; row + 1 < starts.length; row++) {
     for (let at = starts[row]!; at < starts[row + 1]!; at++) {
       const slot = slots[at]!;
-      for (let value = offsets[slot]!; value < offsets[slot + 1]!; value++) ownTexts[end++] = value;
+      for (let value = offsets[slot]!; value < offsets[slot + 1]!; value++) elements[end++] = value;
     }
     begins[row + 1] = end;
   }
-  return { data: data.children[0]!, starts: begins, slots: ownTexts };
+  return { data: data.children[0]!, starts: begins, slots: elements };
 }

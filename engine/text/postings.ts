@@ -31,7 +31,7 @@ export interface TextTable {
   readonly begins: Uint32Array | undefined;
 }
 
-/** Number of postings in a block, of which the last of a list may have fewer; `BlockMaxBounds` has score limits for each block. */
+/** Number of postings in a block; the last block of a posting list may have fewer. `BlockMaxBounds` has score limits for each block. */
 export const postingsPerBlock = 128;
 
 /**
@@ -40,7 +40,7 @@ export const postingsPerBlock = 128;
  */
 const maxExactOccurrences = 1_000_000;
 
-/** Number of classes of the texts in a block: those with 1, 2, 3, or more occurrences of the term. */
+/** Number of classes of the texts in a block: those with 1, 2, 3, and at least 4 occurrences of the term. */
 const occurrenceClasses = 4;
 
 /**
@@ -53,7 +53,7 @@ export interface BlockMaxBounds {
   readonly begins: Uint32Array;
   /** For each block, the number of the last text before it; 0 for the first block. */
   readonly before: Uint32Array;
-  /** For each block and class (texts with 1, 2, 3 or more occurrences of the term), the smallest token count of a text. */
+  /** For each block and class (texts with 1, 2, 3, or at least 4 occurrences of the term), the smallest token count of a text. */
   readonly fewest: Uint32Array;
   /** For each block, the greatest number of occurrences of the term in one text. */
   readonly most: Uint32Array;
@@ -145,9 +145,9 @@ export function nextCompetitiveBlock(
   score: ScoreFunction,
   collector: ScoreCollector,
 ): number {
-  const { begins, fewest, most } = bounds;
+  const { begins, fewest, most: maxOccurrenceCounts } = bounds;
   for (let i = block; i < begins.length; i++) {
-    const maxFrequency = most[i]!;
+    const maxFrequency = maxOccurrenceCounts[i]!;
     if (maxFrequency > maxExactOccurrences) return i;
     const at = i * occurrenceClasses;
     for (let kind = 1; kind <= occurrenceClasses && kind <= maxFrequency; kind++) {

@@ -15,7 +15,7 @@ interface RankedPhrase extends FoldedTerms {
 export interface TextSearch {
   readonly query: TextQuery;
   readonly phrases: readonly RankedPhrase[];
-  /** The constant that each phrase adds to the score of a text that contains it, in addition to its BM25 (`clauseTierOf`). */
+  /** The constant that is added to the BM25 of each phrase that a text contains, before the boost multiplies the sum (`clauseTierOf`). */
   readonly tier: number;
   readonly page: RankedPage;
 }

@@ -31,8 +31,8 @@ export function decodeBlocks(bytes: Uint8Array): TermBlocks {
     terms.push(cursor.take(cursor.readVarint()).slice());
     for (const sum of sums) sum.push(sum.at(-1)! + cursor.readVarint());
   }
-  const [begins, postings, positions] = sums.map((sum) => Float64Array.from(sum));
-  return { terms, begins: begins!, postings: postings!, positions: positions! };
+  const [blockOffsets, postings, positions] = sums.map((sum) => Float64Array.from(sum));
+  return { terms, begins: blockOffsets!, postings: postings!, positions: positions! };
 }
 
 /** Returns the only block that may contain a term; -1 if the term sorts before all blocks. */
@@ -47,7 +47,7 @@ export function blockOfTerm({ terms }: TermBlocks, term: Uint8Array): number {
   return low - 1;
 }
 
-/** Returns the blocks, from the first to before the second number, that may contain terms with this prefix. */
+/** Returns the range of blocks that may contain terms with this prefix; `end` is exclusive. */
 export function blocksOfPrefix(
   blocks: TermBlocks,
   prefix: Uint8Array,
@@ -67,7 +67,7 @@ export function findTermInBlock(
   block: number,
 ): TermEntry | undefined {
   const cursor = new ByteCursor(bytes);
-  let postings = blocks.postings[block]!;
+  let postingsOffset = blocks.postings[block]!;
   let positions = blocks.positions[block]!;
   // Number of leading bytes that the wanted term and the previous term in the block share. By this number, terms are compared without
   // reconstructing them from their shared prefixes.
@@ -93,7 +93,7 @@ export function findTermInBlock(
         return {
           textCount: texts,
           rows,
-          postings: [postings, postingBytes],
+          postings: [postingsOffset, postingBytes],
           positionsOfTerm: [positions, positionBytes],
         };
       }
@@ -105,7 +105,7 @@ export function findTermInBlock(
       }
       sameLength += i;
     }
-    postings += postingBytes;
+    postingsOffset += postingBytes;
     positions += positionBytes;
   }
   return undefined;

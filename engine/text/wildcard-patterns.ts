@@ -1,6 +1,6 @@
 import { isSeparator } from './text-tokenizer.js';
 
-/** A wildcard pattern: folded text in UTF-8, one character, or any number of characters. */
+/** A wildcard pattern as a sequence of parts: each is folded text in UTF-8, one character, or any number of characters. */
 export type FoldedPattern = readonly (Uint8Array | 'one' | 'any')[];
 
 /** Maps the bytes of A to Z to those of a to z, and other bytes to themselves. */

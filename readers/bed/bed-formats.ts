@@ -81,9 +81,9 @@ export const bedFormatByTrackType: ReadonlyMap<string, BedFormat> = new Map([
  *
  * Choice: the type of the last track line with a type before the first feature of a BED file determines the format (BED, bedGraph,
  * narrowPeak, broadPeak or gappedPeak); else the extension does, unless it is `.bed`; else the fields of the first lines, if they cannot be
- * BED: ten fields of which the last four are numbers (narrowPeak), nine of which the last three are numbers but in some line not those of
- * BED (broadPeak), or four of which the last is a number, and in some lines neither digits alone nor a dot (bedGraph). The value `-1` for
- * unknown is kept.
+ * BED: ten fields of which the last four are numbers, and the very last an integer (narrowPeak), nine of which the last three are numbers
+ * but in some line not those of BED (broadPeak), or four of which the last is a number, and in some lines neither digits alone nor a dot
+ * (bedGraph). The value `-1` for unknown is kept.
  */
 export function detectBedFormat(
   filename: string,

@@ -251,9 +251,9 @@ export class BedParser {
 
   #addColor(i: number, row: number): void {
     const components = this.#fieldText(i).split(',');
-    const isColor = (component: string) => /^\d{1,3}$/.test(component) && Number(component) <= 255;
+    const isColorComponent = (component: string) => /^\d{1,3}$/.test(component) && Number(component) <= 255;
     if (
-      (components.length === 3 && components.every(isColor)) ||
+      (components.length === 3 && components.every(isColorComponent)) ||
       (components.length === 1 && components[0] === '0')
     )
       return this.#addText(i, row);

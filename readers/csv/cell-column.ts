@@ -18,9 +18,9 @@ interface CellColumnOptions {
 }
 
 /**
- * A column whose type is inferred from its cells, apart from those that are empty or stand for null: double if all are numbers, or long if
- * all are 64-bit integers and doubles cannot hold some of them; string or text, with the text of the cells, if one is no number or the
- * header has found text. If all cells are empty or stand for null, the type is open unless the header has found text.
+ * A column whose type is inferred from its cells, apart from those that are empty, stand for null, or are NaN or infinite: double if all
+ * are numbers, or long if all are 64-bit integers and doubles cannot hold some of them; string or text, with the text of the cells, if one
+ * is no number or the header has found text. If there are no other cells, the type is open unless the header has found text.
  */
 export class CellColumn extends ColumnBuilder {
   readonly name: string;

@@ -1,9 +1,9 @@
 import type { CsvFormat } from './csv-params.js';
 
 /**
- * Scans text cell by cell. Choice: a CSV cell that begins with the quote character is quoted: it extends to the next quote that is not
- * doubled, across line ends, and a doubled quote in it stands for a single one. Elsewhere, a quote is an ordinary character, so text
- * between a closing quote and the delimiter is part of the cell. Lines end with LF, CRLF or CR.
+ * Scans text cell by cell. Choice: a CSV cell that begins with the quote character begins with a quoted part, which extends to the next
+ * quote that is not doubled, across line ends; a doubled quote in it stands for a single one. Text between the closing quote and the
+ * delimiter is part of the cell, too. Outside the quoted part, a quote is an ordinary character. Lines end with LF, CRLF or CR.
  */
 export class CellScanner {
   /** The text. Unless it is empty, it ends with a line end, so that scanning an unquoted cell needs no check for the end of the text. */

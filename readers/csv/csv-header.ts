@@ -177,9 +177,10 @@ class CsvHeaderDetector {
   }
 
   /**
-   * Choice: the last comment before the first row contains the names of the columns if it has as many cells as that row, at least two and
-   * all different, and if no blank follows its comment sign unless tabs separate the cells. With tabs, rows may omit fewer than half of
-   * their cells at the end. A comment is never used if the request sets `comment`.
+   * Choice: the last comment before the first row contains the names of the columns if it has as many cells as that row, at least two, none
+   * blank and all different, and if no blank follows its comment sign unless tabs separate the cells. With tabs, if the rows differ in
+   * their number of cells, each may omit cells at the end, and the longest one fewer than half of them. A comment is never used if the
+   * request sets `comment`.
    */
   #isNamedByComment({ cells }: HeaderRow, rows: readonly HeaderRow[]): boolean {
     const names = this.#lastComment?.cells ?? [];
@@ -395,9 +396,10 @@ const delimiterCandidates = [',', '\t', ';', '|'];
 const maxDelimiterSampleRows = 50;
 
 /**
- * Choice: in a `.csv` or `.txt` file for which the request names no delimiter, cells are separated by that one of comma, tab, semicolon and
- * bar with which most of the first 50 rows have as many cells as the first of them, if that is at least two; rows with a quote inside a cell
- * do not count as such. With equal numbers of such rows, or without any, cells are separated by the usual delimiter of the format.
+ * Choice: in a file that is read as CSV, or in a `.txt` file, for which the request names no delimiter, cells are separated by that one of
+ * comma, tab, semicolon and bar with which most of the first 50 rows have as many cells as the first of them, if that is at least two; rows
+ * with a quote inside a cell do not count. Among delimiters with equally many such rows, the usual one of the format comes first, then the
+ * others in this order; without any such rows, cells are separated by the usual one.
  */
 function detectDelimiter(
   name: string,

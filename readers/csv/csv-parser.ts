@@ -268,7 +268,7 @@ export class CsvParser extends CellScanner {
     context.recordNumber++;
     context.hasFailed = false;
     const row = this.#out.rows;
-    let filledColumns = 0;
+    let filledWidth = 0;
     let k = 0;
     let at = start;
     this.#maf?.beginRow();
@@ -276,7 +276,7 @@ export class CsvParser extends CellScanner {
       const end = this.scanCell(at);
       this.#maf?.recordCell(k, this.cellSource, this.cellFrom, this.cellTo);
       if (this.cellTo > this.cellFrom) {
-        filledColumns = k + 1;
+        filledWidth = k + 1;
         const hasColumn =
           this.#inferredColumns[k] !== undefined || this.#declaredColumns[k] !== undefined;
         if (k >= this.#width && !hasColumn) this.#addSurplusColumn(k);
@@ -290,7 +290,7 @@ export class CsvParser extends CellScanner {
       at = this.afterDelimiter(at);
     }
     this.#maf?.endRow(row);
-    this.#checkRow(k + 1, filledColumns);
+    this.#checkRow(k + 1, filledWidth);
     if (context.hasFailed) this.#out.rollback(row);
     else this.#out.endRecord(context.line);
     return this.afterLineEnd(at);

@@ -7,7 +7,8 @@ import type { CsvFormat } from './csv-params.js';
 
 /**
  * Finds the last record boundary within some bytes, and the lines to skip. Only quotes can enclose line ends that do not end a record, so
- * the search examines only quotes and line ends; if the parameters say that cells are never quoted, it examines only the last line.
+ * the search looks only for quotes and line ends; if the parameters say that cells are never quoted, it looks only for the last line end.
+ * While there are lines to skip, records are scanned one by one.
  */
 export class CsvSplitter implements Splitter {
   readonly #scanner: CellScanner;

@@ -5,7 +5,7 @@ import type { CsvFormat } from './csv-params.js';
 /**
  * The fast path of the CSV parser: finds runs of rows that fit in the scan buffer, with one cell per column, no long cell, and nothing
  * between a closing quote and the delimiter or line end. The positions of the cells are stored by column, so that each column appends a
- * whole run at once. All other rows are left to `CsvParser`. The delimiter must be one byte.
+ * whole run at once. All other rows are left to `CsvParser`. The delimiter and the quote, if any, must be ASCII.
  */
 export class FastRowScanner {
   readonly window: ScanBuffer = scanBuffer();

@@ -58,7 +58,7 @@ export interface DetectedMaf {
 
 /**
  * Returns the properties of a table that is a MAF file with a known genome build; null for other tables. `columns` are the names of the
- * columns that are read, `rows` the cells of its first rows, `comments` the lines before them.
+ * columns that are read, `rows` the cells of its first rows, `comments` the comments before them.
  *
  * Choice: a delimited file with the columns Chromosome, Start_Position, Reference_Allele and Tumor_Seq_Allele2, in any letter case, is MAF.
  * Its records have `genomic_coordinates` and `variant` if the build is known: from the request, else from NCBI_Build (`37`, `hg19`,

@@ -23,7 +23,7 @@ export abstract class FastAttributeParser {
   abstract readonly delimiters: readonly number[];
   /** The number of values of the line that `read` has read. */
   valueCount = 0;
-  /** The number of values of the kept lines. The values of the line follow them. */
+  /** The number of values of the kept lines. The values of the line that is being read follow them. */
   #runValueCount = 0;
   /** Value i is `bytes[starts[i]..ends[i])` and belongs to the column `columns[i]` and the row `rows[i]`. */
   readonly #columns: AttributeColumn[] = [];
@@ -100,8 +100,8 @@ export abstract class FastAttributeParser {
 }
 
 /**
- * Reads attributes of GFF3: `ID=a;Parent=b,c`. Keys that are new in the chunk, spaces around keys and values, empty values, and escaped
- * keys need the general path.
+ * Reads attributes of GFF3: `ID=a;Parent=b,c`. Unusual ones need the general path, such as keys that are new in the chunk, keys without
+ * `=`, spaces around keys and values, empty values, and escaped keys.
  */
 export class FastGff3Attributes extends FastAttributeParser {
   readonly delimiters: readonly number[] = [percent, comma, semicolon, equalsByte];
@@ -164,8 +164,8 @@ export class FastGff3Attributes extends FastAttributeParser {
 }
 
 /**
- * Reads attributes of GTF: `gene_id "a"; level 2;`. Keys that are new in the chunk, keys without a value, and spaces after a closing quote
- * need the general path.
+ * Reads attributes of GTF: `gene_id "a"; level 2;`. Unusual ones need the general path, such as keys that are new in the chunk, keys
+ * without a value, and spaces after a closing quote.
  */
 export class FastGtfAttributes extends FastAttributeParser {
   readonly delimiters: readonly number[] = [quote, semicolon];

@@ -21,7 +21,7 @@ interface FastFeatureOptions {
 }
 
 /** Maximum number of features in one run: the scan buffer has room for the ranges of their texts. */
-const maxRunLines = 4096;
+const maxRunFeatures = 4096;
 
 /**
  * The fast path for features. It parses runs of features with nine valid columns whose attribute keys have occurred before in the chunk,
@@ -39,10 +39,10 @@ export class FastFeatureParser {
   readonly #builders: FeatureBuilders;
   readonly #delimiters: ByteSet;
   /** The numbers of each feature of the run; NaN stands for null. */
-  readonly #starts = new Float64Array(maxRunLines);
-  readonly #ends = new Float64Array(maxRunLines);
-  readonly #scores = new Float64Array(maxRunLines);
-  readonly #phases = new Float64Array(maxRunLines);
+  readonly #starts = new Float64Array(maxRunFeatures);
+  readonly #ends = new Float64Array(maxRunFeatures);
+  readonly #scores = new Float64Array(maxRunFeatures);
+  readonly #phases = new Float64Array(maxRunFeatures);
   /** Offset in the text of the window, that is, of the part of the text that is in the scan buffer. */
   #windowOffset = 0;
   /** Number of delimiters that were found in the window; `#positionIndex` is the index in `positions` of the first one in the next line. */
@@ -115,7 +115,7 @@ export class FastFeatureParser {
     this.lineCount = 0;
     this.#endsWithinLine = false;
     const { fastAttributes } = this.#options;
-    while (start < textLength && rows < maxRunLines && !fastAttributes.isRunFull) {
+    while (start < textLength && rows < maxRunFeatures && !fastAttributes.isRunFull) {
       const isComment = this.#isComment(start);
       if (isComment && this.#endsAtComment) break;
       if (isComment && this.#options.hasFasta && mayBeFastaDirective(bytes, start)) break;
@@ -210,7 +210,7 @@ export class FastFeatureParser {
       this.#featureScore = parseFloatBytes(bytes, scoreFrom, scoreTo);
       if (!Number.isFinite(this.#featureScore)) return needsGeneralPath;
     }
-    if (!isEmptyOrOneOf(strandBytes, bytes, scoreTo + 1, positions[positionIndex + 6]!))
+    if (!isEmptyOrOneOf(strandByteFlags, bytes, scoreTo + 1, positions[positionIndex + 6]!))
       return needsGeneralPath;
     if (
       !isEmptyOrOneOf(
@@ -237,16 +237,16 @@ export class FastFeatureParser {
     let at = start;
     for (let k = 0; k < 3; k++) {
       const end = positions[positionIndex + k]!;
-      rangeStarts[k * maxRunLines + i] = at;
-      rangeEnds[k * maxRunLines + i] = isMissingField(bytes, at, end) ? at : end;
+      rangeStarts[k * maxRunFeatures + i] = at;
+      rangeEnds[k * maxRunFeatures + i] = isMissingField(bytes, at, end) ? at : end;
       at = end + 1;
     }
     this.#starts[i] = this.#featureStart;
     this.#ends[i] = this.#featureEnd;
     this.#scores[i] = this.#featureScore;
     const strandFrom = positions[positionIndex + 5]! + 1;
-    rangeStarts[3 * maxRunLines + i] = strandFrom;
-    rangeEnds[3 * maxRunLines + i] = isMissingField(
+    rangeStarts[3 * maxRunFeatures + i] = strandFrom;
+    rangeEnds[3 * maxRunFeatures + i] = isMissingField(
       bytes,
       strandFrom,
       positions[positionIndex + 6]!,
@@ -280,7 +280,7 @@ export class FastFeatureParser {
     }
     for (const [k, builder] of this.#builders.texts.entries()) {
       builder.padTo(row);
-      const size = window.gather(k * maxRunLines, rowCount);
+      const size = window.gather(k * maxRunFeatures, rowCount);
       builder.appendRun(window.gatheredBytes, size, window.gatheredEnds, rowCount);
     }
     for (const column of columns) column.padTo(row + rowCount);
@@ -339,5 +339,5 @@ function byteFlagsOf(text: string): Uint8Array {
   return flags;
 }
 
-const strandBytes = byteFlagsOf('+-?.');
+const strandByteFlags = byteFlagsOf('+-?.');
 const phaseBytes = byteFlagsOf('012.');

@@ -5,7 +5,7 @@ import type { Header } from '../reader.js';
 import type { HeaderSource } from '../source/source.js';
 import { rejectOtherFormats } from '../text/other-formats.js';
 
-/** Reader parameters: `comment`, the text that comment lines begin with, and `genome_build`, as for VCF. */
+/** Reader parameters: `comment`, the text with which comment lines begin, and `genome_build`, which precedes what the file says. */
 export interface FeatureParams {
   readonly build: GenomeBuild | undefined;
   readonly comment: string;
@@ -82,7 +82,7 @@ interface GffHeaderLines {
   readonly isEmpty: boolean;
 }
 
-/** Returns the lines with `#` before the first feature, and the first feature, as far as they are in the first megabyte. */
+/** Returns the lines before the first feature that begin with `#`, and the first feature, as far as they are in the first megabyte. */
 async function readHeaderLines(source: HeaderSource, comment: string): Promise<GffHeaderLines> {
   for (let wantedBytes = 1 << 16; ; wantedBytes *= 4) {
     const { bytes, isWhole } = await source.firstBytes(wantedBytes);

@@ -176,7 +176,7 @@ export class FeatureParser {
 
   /** Number of columns of the line that `#splitLine` has read. */
   #columnCount = 0;
-  /** Whether one of the first three of these columns contains a `%`. */
+  /** Whether one of the first three columns of the line that `#splitLine` has read contains a `%`. */
   #hasPercent = false;
 
   /** Finds the columns of a line, and returns the end of the line. Columns after the ninth are only counted. */
@@ -337,8 +337,8 @@ export class FeatureParser {
   }
 
   /**
-   * Choice: a score of GFF3, GTF or BED that is NaN or infinite is stored as null with a warning; if somebody declared the type
-   * of the field, it is an error unless validation is off.
+   * Choice: a score of GFF3 or GTF, or any number of BED, that is NaN or infinite is stored as null with a warning; if somebody declared
+   * the type of the field, it is an error unless validation is off.
    */
   #appendScore(column: ValueColumn, row: number): void {
     if (this.#isNull(5)) return;

@@ -321,7 +321,7 @@ export class JsonlParser extends JsonScanner {
 
   #readLongNumber(column: ValueColumn, from: number, isInteger: boolean): void {
     let value = isInteger ? NaN : parseFloatBytes(this.bytes, from, this.scanOffset);
-    // Integers are parsed as a string, and so are texts of very many digits, for which `parseFloatBytes` returns NaN.
+    // Integers are parsed from a string, and so are texts of very many digits, for which `parseFloatBytes` returns NaN.
     const text = value === value ? '' : decoder.decode(this.bytes.subarray(from, this.scanOffset));
     if (value !== value) value = Number(text);
     if (!Number.isFinite(value)) this.#addInfinity(column, value);

@@ -6,7 +6,7 @@ import type { Splitter } from './splitter.js';
 export interface HeaderSource {
   /** The file name to use in messages. */
   readonly name: string;
-  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` tells whether they are all bytes. */
+  /** Returns at least this many bytes from the start, or all bytes of the source; `isWhole` is true if they are known to be all. */
   firstBytes(atLeast: number): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }>;
 }
 

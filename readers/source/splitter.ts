@@ -16,7 +16,7 @@ export interface RecordBoundary {
   readonly kind: 'split';
   /** Number of bytes that are whole records; 0 if more bytes are needed. */
   readonly end: number;
-  /** Ranges of these bytes that are not read. They contain no line ends, so that line numbers stay correct. */
+  /** Ranges of the bytes before `end` that are not read. They contain no line ends, so that line numbers stay correct. */
   readonly dropped: readonly (readonly [from: number, to: number])[];
   /** The state of the text at the start of the bytes, for formats that need it; passed to `Reader.read`. */
   readonly start?: ChunkStart;

@@ -1,7 +1,7 @@
 /** The order of the two bytes of a UTF-16 code unit. */
 export type Utf16ByteOrder = 'utf-16le' | 'utf-16be';
 
-/** The encodings that a request may declare; null stands for UTF-8 or a detected encoding. */
+/** The encoding that a request declares; null if it declares none, so that the encoding is detected. */
 export type DeclaredEncoding = 'utf-8' | 'latin-1' | 'utf-16' | 'utf-16le' | 'utf-16be' | null;
 
 /** Number of bytes at the start of a text from which UTF-16 is detected. */

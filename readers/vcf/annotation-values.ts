@@ -5,8 +5,9 @@ import { keyKindOf, type KeyBuilder, type ValueFault, type ValueReport } from '.
 import { appendLongText, appendSingleValue } from './single-values.js';
 
 /**
- * Appends `A|b|c,A2|b2|c2` as a list of objects; missing subfields are null. Choice: if an annotation has more parts than the header names
- * and one of the further parts is not empty, they are stored as a list in an additional last key `extra`, with a warning.
+ * Appends `A|b|c,A2|b2|c2` as a list of objects, or only the first annotation as an object if the column is no list; empty subfields are
+ * null. Choice: if an annotation has more parts than the header names and one of the further parts is not empty, they are stored as a list
+ * in an additional last key `extra`, with a warning.
  */
 export function appendAnnotations(
   entry: KeyBuilder,

@@ -6,7 +6,7 @@ import type { VcfParams } from './vcf-params.js';
 import type { KeyDefinition, VcfHeader } from './vcf-header.js';
 import { symbolsFieldName } from './known-sources.js';
 
-/** Returns the columns that a header declares, in the order of the record (contract 10.6). */
+/** Returns the columns of VCF records, those of the fixed fields and those that the header declares, in order (contract 10.6). */
 export function declaredColumns(header: VcfHeader, params: VcfParams): Columns {
   const columns: Column[] = [
     coordinatesColumn,
@@ -122,7 +122,7 @@ function subfieldNames(description: string): string[] {
   return names.map((name, i) => (name === '' || names.indexOf(name) < i ? `field_${i + 1}` : name));
 }
 
-/** Subfields whose values are lists joined with `&`. */
+/** The subfields that are stored as lists; `&` separates their values. */
 const listSubfields = new Set(['Annotation', 'Consequence']);
 
 function infoColumn(definition: KeyDefinition, subfields: readonly string[] | undefined): Column {

@@ -217,7 +217,7 @@ export class InfoParser implements InfoExtent, ValueReport {
     let to = valueEnd;
     if (hasComma && !entry.isList) {
       if (!this.warnOrRefuse(entry, codes.unexpectedList, severalValuesWarning)) return false;
-      // Choice: where the header declares one value and several come, text is stored unsplit and any other value is the first.
+      // Choice: where the header declares one value and several come, text is stored unsplit; of any other type, the first value is stored.
       if (entry.kind !== KeyKind.Text) to = this.#bytes.indexOf(44, from);
     }
     if (entry.role !== KeyRole.None) this.#applyRole(entry, from, to);
@@ -310,8 +310,8 @@ export class InfoParser implements InfoExtent, ValueReport {
   }
 
   /**
-   * Adds a key that the header does not declare. Unless the dataset has it with a type, it is text, or a flag if its first occurrence has
-   * no value and `widenedNames` does not have it (contract 10.6).
+   * Adds a key that the header does not declare. Unless the dataset has it with a type, it is a string, or a flag if its first occurrence
+   * has no value and `widenedNames` does not have it (contract 10.6).
    */
   #addKey(from: number, to: number): KeyBuilder {
     const bytes = this.#bytes;

@@ -253,7 +253,7 @@ export class SampleParser implements ValueReport {
     return true;
   }
 
-  /** Returns the entry of a key; a key that neither the header nor the dataset has is text. */
+  /** Returns the entry of a key; a key that neither the header nor the dataset has is a string. */
   #entryOf(name: string): KeyBuilder {
     let entry = this.#entriesByKey.get(name);
     if (entry === undefined) {

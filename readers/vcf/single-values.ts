@@ -159,7 +159,7 @@ function appendBytes(
   else appendDecoded(column, bytes, from, to);
 }
 
-/** Appends text with percent-encoded characters (`%3A`) decoded; a `%` without two hexadecimal digits stays as it is. */
+/** Appends text with percent-encoded ASCII characters (`%3A`) decoded; any other `%` stays as it is. */
 function appendDecoded(column: Utf8Builder, bytes: Uint8Array, from: number, to: number): void {
   const targetBytes = column.reserve(to - from);
   let end = column.usedBytes;

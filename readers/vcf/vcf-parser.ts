@@ -60,7 +60,7 @@ export class VcfParser {
   /** Number of columns of the `#CHROM` line. */
   readonly #width: number;
   readonly #widenedNames: Set<string>;
-  /** The number of these names when the parser is created; it stops as soon as there are more. */
+  /** The number of names in `#widenedNames` when the parser is created; the parser stops as soon as there are more. */
   readonly #widenedCountBefore: number;
   readonly #version: number;
   readonly #annotations: LineAnnotations | null;
@@ -245,7 +245,7 @@ export class VcfParser {
     return this.#nextTab;
   }
 
-  /** Parses CHROM, POS, REF and QUAL and checks the size of the records; returns false when the line was rejected. */
+  /** Parses CHROM, POS, REF and QUAL, finds the annotations, and checks the size of the records; returns false if the line was rejected. */
   #parseFixedFields(line: VcfLine): boolean {
     const { bytes, chromFrom, chromTo, posFrom, posTo, refFrom, refTo, altFrom, altTo } = line;
     if (!isChromosome(bytes, chromFrom, chromTo))
@@ -292,7 +292,7 @@ export class VcfParser {
   #isWithinBudget(line: VcfLine): boolean {
     const { bytes, altFrom, altTo } = line;
     let recordCount = 1;
-    let sharedBytes = line.lineTo - line.lineFrom + minRecordBytes;
+    let sharedBytes = line.lineTo - line.lineFrom + recordOverheadBytes;
     for (let at = altFrom; at < altTo; at++) if (bytes[at] === 44) recordCount++;
     if (this.#annotations !== null && this.#annotations.annotationCount > 0) {
       recordCount = this.#annotations.assignToAlleles(line);
@@ -401,4 +401,4 @@ export class VcfParser {
 }
 
 /** Estimated number of bytes that a record takes in addition to its text. */
-const minRecordBytes = 256;
+const recordOverheadBytes = 256;

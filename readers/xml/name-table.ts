@@ -19,7 +19,7 @@ export class NameTable {
     this.#attributePrefix = attributePrefix;
   }
 
-  /** Returns the number of a name that is given as a string; `at` is the position of errors. */
+  /** Returns the number of a name that is given as a string; `at` is the position that an error names. */
   numberOfName(name: string, at = 0): number {
     const knownNumber = this.#numberByName.get(name);
     if (knownNumber !== undefined) return knownNumber;

@@ -99,12 +99,12 @@ export class XmlParser {
     const bytes = this.#bytes;
     const start = this.#at++;
     const nameNumber = this.#readName();
-    const isRecord = this.#depth >= this.#itemDepth;
+    const isInRecord = this.#depth >= this.#itemDepth;
     // Attributes of elements that enclose the records go into a tree that is discarded.
-    if (!isRecord) tree.clear(bytes);
+    if (!isInRecord) tree.clear(bytes);
     const parent = this.#depth > this.#itemDepth ? this.#openNodes[this.#depth - 1]! : -1;
     const node = tree.addNode(parent, nameNumber, start);
-    if (isRecord) this.#openNodes[this.#depth] = node;
+    if (isInRecord) this.#openNodes[this.#depth] = node;
     this.#tagNumber++;
     for (let count = 0; ; count++) {
       const from = this.#at;

@@ -79,7 +79,7 @@ class ElementStack {
   readonly #bytes: Uint8Array;
   readonly #itemDepth: number;
   #outerNames: readonly Uint8Array[];
-  /** The positions of the names of the open elements, from the record inwards. */
+  /** For each open element of a record, by its depth, the position of its name. */
   readonly #namePositions = new Int32Array(budgets.xmlDepth);
   #depth: number;
   #isRootClosed = false;

@@ -16,7 +16,7 @@ export class ConnectionTimeout {
     signal.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** Adds a socket to those that are destroyed when the timeout expires. */
+  /** Adds a socket to those that are destroyed when the timeout expires, the signal aborts or the request ends. */
   addSocket(socket: Socket): void {
     this.#sockets.push(socket);
     socket.on('error', () => undefined); // the user of the socket has a listener of its own

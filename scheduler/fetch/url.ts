@@ -27,8 +27,8 @@ export function portOf(url: URL): number {
 }
 
 /**
- * Returns the file name in a checked URL: the last segment of the path, decoded and with control characters replaced, or the host if that
- * is empty.
+ * Returns the file name in a checked URL: the last segment of the path, decoded and with control, format and private-use characters and
+ * the like (`\p{C}`) replaced by U+FFFD, or the host if that is empty.
  */
 export function fileNameOf(text: string): string {
   const url = new URL(text);

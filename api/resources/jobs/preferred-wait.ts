@@ -7,7 +7,8 @@ const maxWaitSeconds = 50;
 
 /**
  * Waits for the end of a task as long as the request prefers by `Prefer: wait=<seconds>` (RFC 7240, section 4.3), so that the client need
- * not poll. Returns false at once if the request has no such preference.
+ * not poll. Returns false at once if the request has no such preference, or none
+ * with a whole number.
  * Choice: a request for a job or a task with `Prefer: wait=<seconds>` is answered when the task has ended, or after that time, or after 50
  * seconds.
  */

@@ -17,8 +17,8 @@ import { createMigration } from './create-migration.js';
 import { migrationView } from './migration.js';
 
 /**
- * Migrations: the records of a query, copied from one dataset to another (contract 12). Access to a migration is decided by the permissions
- * on the target.
+ * Migrations, which apply the records of a query to a dataset: they add, change or delete records there (contract 12). Access to a
+ * migration is decided by the permissions on the target.
  */
 export class MigrationsController extends jobController({
   kind: 'migration',

@@ -121,7 +121,7 @@ export function authorizationResponseUrl(
   return `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}${responseParameters}`;
 }
 
-/** Returns the value of a parameter that must be given only once; an empty value counts as missing (RFC 6749, section 3.1). */
+/** Returns the value of a parameter; undefined if the parameter is missing, empty or given more than once (RFC 6749, section 3.1). */
 function singleParam(query: QueryParams, name: string): string | undefined {
   const value = Object.hasOwn(query, name) ? query[name] : undefined;
   return typeof value === 'string' && value !== '' ? value : undefined;

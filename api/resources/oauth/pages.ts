@@ -34,7 +34,7 @@ function escapeHtml(text: string): string {
 
 const noMarkup = new Markup('');
 
-/** A page of the authorization endpoint. */
+/** A page on which a user signs in or consents, or which shows a message. */
 export interface AuthorizationPage {
   readonly title: string;
   readonly body: Markup;
@@ -151,8 +151,8 @@ ${body.text}
 }
 
 /**
- * Returns the source of a redirection URI for the content security policy: scheme, host and port, or only the scheme if the policy cannot
- * name the host.
+ * Returns the source of a redirection URI for the content security policy: scheme, host and port, or only the scheme if the URI has no
+ * host or the policy cannot name it.
  */
 function cspSourceOf(uri: string): string {
   const [, scheme = '', authority = ''] = /^([^:]+):(?:\/\/([^/?#]*))?/.exec(uri) ?? [];

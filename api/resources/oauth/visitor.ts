@@ -62,9 +62,10 @@ export async function signOut(
 }
 
 /**
- * Returns the name of the cookie. With TLS, its prefix prevents other hosts of the domain from setting it (RFC 6265bis, section 4.1.3.2).
- * Choice: below a path prefix, the cookie is limited to that path, so that it is not sent to other programs on the host; its name then
- * begins with `__Secure-`, because `__Host-` requires the path `/`.
+ * Returns the name of the cookie. With TLS, the prefix `__Host-` keeps other hosts of the domain from setting the cookie (RFC 6265bis,
+ * section 4.1.3.2).
+ * Choice: below a path prefix, the cookie is limited to that path, so that it is not sent to other programs on the host. Its name then
+ * begins with `__Secure-`, because `__Host-` requires the path `/`; other hosts of the domain that use TLS can set such a cookie.
  */
 function cookieNameFor({ origin, pathPrefix }: ApiRequest): string {
   if (!origin.startsWith('https:')) return 'strandlake';

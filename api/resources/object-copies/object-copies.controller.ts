@@ -17,8 +17,8 @@ import { objectCopyOperations, objectCopyView } from './object-copy.js';
 
 /**
  * Copies of files, folders and vaults (contract 6.9).
- * Choice: a copy contains what its source was when the task began, with descriptions, metadata and tags, and becomes visible as a whole. To
- * copy a folder copies the folder itself; to copy a vault copies the contents of its root.
+ * Choice: a copy contains what its source was when the task began, with descriptions, metadata and tags, and becomes visible as a
+ * whole; datasets are left out. To copy a folder copies the folder itself; to copy a vault copies the contents of its root.
  */
 @Controller()
 export class ObjectCopiesController {
@@ -109,8 +109,8 @@ export class ObjectCopiesController {
   }
 
   /**
-   * Returns the object that a key of the request names, which must be in the vault and of one of the types; undefined if the key is absent
-   * or its value is a mistake.
+   * Returns the object that a key of the request names, which must be in the vault and of one of the types; undefined if the key is
+   * absent, its value is a mistake, or `vault` is undefined.
    */
   async #readObject(
     form: Form,
@@ -129,8 +129,8 @@ export class ObjectCopiesController {
         `Invalid object ${valueForMessage(rawValue)}: it is not in the vault ${vault.id}.`,
       );
     if (types.includes(row.objectType)) return row;
-    const article = types.map((type) => `a ${type}`).join(' or ');
-    return form.fail(key, `${row.path} is a ${row.objectType}: it must be ${article}.`);
+    const allowedTypes = types.map((type) => `a ${type}`).join(' or ');
+    return form.fail(key, `${row.path} is a ${row.objectType}: it must be ${allowedTypes}.`);
   }
 }
 

@@ -25,7 +25,8 @@ export interface CreatedObject {
 
 /**
  * Creates a file or a version of a file, a folder, a shortcut, or a dataset with its fields, from a request whose `values` have been read.
- * It creates everything or nothing. It reports the mistakes in the form together, but a vault that the caller may not write to alone.
+ * It creates everything or nothing. It reports the mistakes in the form together; if the vault does not
+ * exist or the caller may not write to it, only that is reported.
  */
 export async function createObject(
   context: AppContext,
@@ -95,7 +96,10 @@ function isTransient(field: JsonObject): boolean {
   return field['is_transient'] === true;
 }
 
-/** Returns a template field as a dataset field. An `expression` that is a constant is left out, because only imports have constants. */
+/**
+ * Returns a field of a template, or a transient field of a request, as a dataset field. An `expression` that is a constant is left out,
+ * because only imports have constants.
+ */
 function storedDefinition(field: JsonObject): JsonObject {
   const { expression } = field;
   return { ...field, is_transient: undefined, expression: typeof expression === 'string' ? expression : null }; // prettier-ignore

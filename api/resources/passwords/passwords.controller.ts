@@ -71,7 +71,7 @@ export const passwordOperations = declareOperations('passwords', 'Tokens', {
 /** Choice: a token that a password was exchanged for works for 30 days. */
 const loginTokenLifetimeMs = 30 * 86_400_000;
 
-/** Login by email address and password (contract 2.1), and changing passwords. */
+/** Login by email address and password (contract 2.1), and setting or changing the user's own password. */
 @Controller()
 export class PasswordsController {
   constructor(

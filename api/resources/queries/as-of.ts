@@ -51,9 +51,10 @@ interface AsOfContext {
  * value that is neither a commit id nor a time, and for a commit that is not a completed commit of this dataset.
  * Choice: `as_of` is a commit id or a time. A date alone means its first moment, and a time without an offset is UTC, as in filters. Before
  * the first commit, the dataset has no records, though the names of its present fields are valid; a time in the future names the newest
- * commit. A commit whose entry was deleted is still a version of the dataset. A cursor and an export keep the commit that was found for
- * their first request. If the files of the version were removed because it is older than `--keep-versions-days`, the answer is a 400 that
- * says since when versions can be read; the newest commit and those within that time can always be read.
+ * commit. A commit that was deleted from the list of commits is still a version of the dataset. All pages of a cursor, and an export, use
+ * the version that was found when the first page or the export was requested. If the files of the version were removed because it is older
+ * than `--keep-versions-days`, the answer is a 400 that says since when versions can be read; the newest commit and those within that time
+ * can always be read.
  */
 export async function resolveAsOf(
   context: AsOfContext,

@@ -20,8 +20,9 @@ interface CursorState extends CursorProgress {
 export type RequestedCursor = null | 'first' | CursorState;
 
 /**
- * Reads the key `cursor`: `true` or `*` requests the first page, the cursor of an answer the next page. Throws a 400 for an altered cursor
- * and for a cursor of another dataset, query or `as_of`; only `limit`, `facets` and `explain` may change between pages.
+ * Reads the key `cursor`: `true` or `*` requests the first page, the cursor of an answer the next page. Throws a 400 for an altered
+ * cursor, for a cursor of another dataset, query or `as_of`, and for an `offset` other than 0 beside a cursor; only `limit`, `facets`
+ * and `explain` may change between pages.
  */
 export function readCursor(body: unknown, datasetId: number, key: Uint8Array): RequestedCursor {
   const cursor = isObject(body) ? body['cursor'] : undefined;

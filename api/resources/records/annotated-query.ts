@@ -88,7 +88,7 @@ export async function answerAnnotatedPage(
   }
 }
 
-/** Returns the records that a query with computed fields finds, and the task that evaluates its expressions. */
+/** Returns the page that a query with expressions finds before they are evaluated, and what `runExpressions` needs to evaluate them. */
 async function queryRecordsToAnnotate(scope: FunctionScope, dataset: DatasetRow, body: JsonObject) {
   const { context, signal } = scope;
   const { fields, snapshot } = await loadRequestedData(context, dataset, body);

@@ -14,7 +14,7 @@ import type { FunctionScope } from '../expressions/function-scope.js';
 
 /** How to run a query that filters, sorts or counts by fields that it computes. */
 interface ComputedConditions {
-  /** The query without its conditions, ordering and facets, which the table of computed values answers. */
+  /** The query without its conditions, ordering, facets and `explain`, for which the table of computed values is used. */
   readonly pageQuery: JsonObject;
   readonly run: typeof runQuery;
 }
@@ -107,13 +107,13 @@ async function answerSeparatedQuery(
       is_cached: wasReady,
     };
     const { stored: storedPositions, computed: computedPositions } = separation.positions;
-    const conditions = await explainStoredPart(
+    const storedExplanationText = await explainStoredPart(
       separation.stored,
       computedQuery.fields,
       data,
       signal,
     );
-    const storedExplanation = explanationAt(conditions, storedPositions);
+    const storedExplanation = explanationAt(storedExplanationText, storedPositions);
     const computedExplanation = { ...costs, explain: explanationAt(explain, computedPositions) };
     return {
       ...answer,
@@ -135,7 +135,7 @@ async function explainStoredPart(
   return (await runQuery(engine, snapshot, fields, request, { signal })).explain!;
 }
 
-/** Returns the JSON of an explanation of one part of a query, with the positions changed to those in the whole query. */
+/** Parses the explanation of one part of a query, and changes the positions in it to those in the whole query. */
 function explanationAt(text: string, positions: readonly string[]): object {
   // The positions of conditions in an explanation are the values of the members `path`, and the elements of the lists `values` of its
   // causes.

@@ -155,16 +155,16 @@ async function loadComparedVersions(
   dataset: DatasetRow,
   { from, to }: DiffState,
 ): Promise<ComparedVersions> {
-  const earlierData = await loadReadableData(context, dataset, from.version);
-  const laterData = await loadReadableData(context, dataset, to.version);
-  const [earlierSnapshot, laterSnapshot] = [earlierData.snapshot, laterData.snapshot];
+  const fromData = await loadReadableData(context, dataset, from.version);
+  const toData = await loadReadableData(context, dataset, to.version);
+  const [earlierSnapshot, laterSnapshot] = [fromData.snapshot, toData.snapshot];
   // A merge makes a version that the catalogue names only afterwards: until then, the snapshot is that of the version before the merge.
   const difference = await context.store.difference(
     dataset.id,
     earlierSnapshot.version,
     laterSnapshot.version,
   );
-  return { from: earlierSnapshot, to: laterSnapshot, fields: laterData.fields, difference };
+  return { from: earlierSnapshot, to: laterSnapshot, fields: toData.fields, difference };
 }
 
 function readLimit(query: QueryParams): number {

@@ -79,7 +79,7 @@ const queryKeys: Readonly<Record<string, Property>> = {
   explain: { type: boolean, description: explainDescription },
 };
 
-/** Keys of a query that compute fields of the records that it finds. */
+/** Keys by which the expressions of a query compute fields of the records that it finds, or change the records; `debug` is ignored. */
 const annotationKeys: Readonly<Record<string, Property>> = {
   target_fields: {
     type: jsonObjects,
@@ -95,7 +95,10 @@ const annotationKeys: Readonly<Record<string, Property>> = {
   debug: { type: anyType, description: 'Has no effect.' },
 };
 
-/** Keys of a query that exports and migrations do not support but that clients send; a value that asks for an effect is an error. */
+/**
+ * Keys of a query that exports and migrations do not support but that clients send. A value that asks for an effect is an error, except
+ * that of `debug`, which is ignored.
+ */
 const unavailableKeys: Readonly<Record<string, Property>> = {
   target_fields: { type: jsonObjects, description: 'Not available yet.' },
   annotator_params: { type: annotatorParams.type, description: 'Not available yet.' },

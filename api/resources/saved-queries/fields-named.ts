@@ -2,9 +2,9 @@ import { lacksAction, splitKey } from '../../../engine/query/request/actions.js'
 import { isObject } from '../../http/form.js';
 
 /**
- * Returns the names of the fields that the parameters of a query mention, each once, in the order of their first mention; the text `query`
- * is not searched. `isField` tells whether a name is that of a field, because the name of a field may itself contain `__`; by default, a
- * name is that of a field unless it ends with an action.
+ * Returns the names of the fields that the parameters of a query mention, each once: first those of the filters, then those of the
+ * ordering, `fields`, `exclude_fields` and the facets; the text `query` is not searched. `isField` tells whether a name is that of a
+ * field, because the name of a field may itself contain `__`; by default, a name is that of a field unless it ends with an action.
  */
 export function fieldNamesOfQuery(
   params: Readonly<Record<string, unknown>>,

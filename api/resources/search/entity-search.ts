@@ -21,7 +21,7 @@ interface EntityAnswer {
 /**
  * Asks datasets for the entities of a search, with the rights of the caller.
  * Choice: a dataset has an entity if any of its records has it; several entities may be in different records. A dataset that cannot be
- * queried, because it is archived or has no field of that entity type, has no entity.
+ * queried, for example because it is archived, has no entity, and one without a field of an entity type has no entity of this type.
  */
 export function searchDatasets(
   context: AppContext,

@@ -61,7 +61,7 @@ export const rootOperations = declareOperations('root', 'Service', {
   },
 });
 
-/** The operations that describe the service. */
+/** The operations by which the service describes itself, and the page of invitations. */
 export const serviceOperations = declareOperations('', 'Service', {
   health: {
     method: getMethod,

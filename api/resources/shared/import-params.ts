@@ -15,7 +15,7 @@ import {
   type ValueType,
 } from '../../http/json-schema.js';
 
-/** The parameters under one key of an import; a parameter with any other name is an error. */
+/** The parameters under one key of an import, a migration or a template; a parameter with any other name is an error. */
 interface ParameterGroup {
   readonly type: ValueType;
   /** The values that answers show for parameters that the request did not set. */
@@ -98,7 +98,7 @@ const recordExpression = withReader(text, (form, key) => {
 
 /**
  * How expressions are evaluated (contract 10.1). The annotator, which clients choose, does not change the results; the members of `data`
- * are variables of the import's expressions.
+ * are variables of the expressions.
  */
 export const annotatorParams = parameterGroup({
   annotator: { type: enumOf('simple', 'serial', 'parallel'), initial: 'simple' },

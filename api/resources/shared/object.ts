@@ -60,7 +60,7 @@ export interface ObjectContext extends ObjectSummaryContext {
   readonly target: object | null;
   /** The metadata of the vault and of the folders that hold it. */
   readonly inheritedMetadata: ObjectRow['metadata'];
-  /** The upload address, in the answer that creates a file or a version of one. */
+  /** The upload address, in the answer that creates a file or a version of one, unless it is uploaded in parts. */
   readonly uploadUrl?: string;
   /** The parts of the upload, in the answer that creates a file or a version that is uploaded in parts. */
   readonly multipart?: { readonly uploadId: string; readonly parts: readonly object[] };

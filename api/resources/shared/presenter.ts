@@ -119,13 +119,13 @@ export class Presenter {
     return (await this.objectViews([row], extra))[0] ?? {};
   }
 
-  /** Returns the view of an object inside another resource; null if the object no longer exists. */
+  /** Returns the view of an object inside another resource; null if `id` is null or the object no longer exists. */
   async objectSummaryView(id: number | null): Promise<object | null> {
     const row = id === null ? undefined : await this.tables.objects.get(id);
     return row ? objectSummary.view(row, await this.#loadSummaryContext(row)) : null;
   }
 
-  /** Returns the view of an object's vault inside another resource; null if the object no longer exists. */
+  /** Returns the view of an object's vault inside another resource; null if `objectId` is null or the object no longer exists. */
   async vaultSummaryView(objectId: number | null): Promise<object | null> {
     const row = objectId === null ? undefined : await this.tables.objects.get(objectId);
     if (!row) return null;

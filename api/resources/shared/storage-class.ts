@@ -25,7 +25,7 @@ export function readStorageClass(form: Form, key: string): string | undefined {
  * restore task. Throws a 400 if the dataset cannot be archived, or is being archived or restored to another class. Call `Scheduler.wake`
  * after the transaction. Choice: a dataset that is created with the class Archive, for example by the default of its vault, is available
  * and accepts imports, because an empty dataset has nothing to archive. The first commit that gives it records queues the snapshot task,
- * which waits for the imports that were queued before. If that task is canceled, the dataset gets the class Standard.
+ * which waits for the imports that were queued before. If that task is canceled or fails, the dataset gets the class Standard.
  */
 export async function setStorageClass(
   tx: Tables,

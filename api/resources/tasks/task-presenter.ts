@@ -52,7 +52,7 @@ export class TaskPresenter extends JobPresenter {
   }
 
   /**
-   * Returns the view of the job that a task runs, null if it has been deleted; for a task without a job, its parameters, error and result.
+   * Returns the view of the job that a task runs, null if it has been deleted; for a standalone task, its parameters, error and result.
    */
   async #jobView({
     kind,

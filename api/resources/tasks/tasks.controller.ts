@@ -110,8 +110,8 @@ function kindsParam(query: QueryParams): readonly string[] | undefined {
 }
 
 /**
- * Choice: tasks that the server adds, such as merges of segments, and also those for which a query waits, such as tables of uploaded files,
- * have the class `background`. They are in no list unless an administrator of the account asks for `class=background`, or
+ * Choice: standalone tasks that the server adds, such as merges of segments, and also those for which a query waits, such as tables of
+ * uploaded files, have the class `background`. They are in no list unless an administrator of the account asks for `class=background`, or
  * for a `task_type` without a class; for other users they do not exist.
  */
 function classesParam(query: QueryParams, caller: Caller): readonly TaskClass[] | undefined {

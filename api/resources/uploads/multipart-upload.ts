@@ -98,7 +98,7 @@ interface SignedPart {
 
 /**
  * Receives a part and stores it durably; a part that is sent again with other bytes replaces the earlier one. Returns its MD5 in hex.
- * Throws a 404 if the upload has been completed or aborted.
+ * Throws a 404 if the upload has been completed or aborted, or has no part with this number.
  */
 export async function receivePart(
   context: AppContext,
@@ -114,7 +114,7 @@ export async function receivePart(
   return receiveBody(context, id, body, announcedContent, contentMd5, (scratchPath, { md5 }) =>
     withDatasetLock(id, async () => {
       const folder = data.uploadPartsOf(upload);
-      const otherMd5s = await readStoredParts(context, upload, number);
+      const otherMd5s = await readStoredMd5s(context, upload, number);
       await catalog.transaction(async (tx) => {
         requireOpenUpload(await tx.multipartUploads.get(id, revision)); // the upload may have ended meanwhile
         await makeFolder(folder);
@@ -133,7 +133,7 @@ export async function receivePart(
  * Returns the MD5s of the stored files of a part. There is more than one if a crash or an error has kept the earlier file from being
  * removed.
  */
-async function readStoredParts(
+async function readStoredMd5s(
   { data }: AppContext,
   upload: MultipartUploadRow,
   number: number,

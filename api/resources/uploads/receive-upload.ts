@@ -97,7 +97,7 @@ interface ExpectedContent {
   readonly md5s: readonly string[];
 }
 
-/** Returns the expected size and MD5: announced when the version was created, or sent with the upload. */
+/** Returns the expected size, and the MD5s that were announced when the version was created and sent with the upload, if any. */
 function determineExpectedContent(
   announcedContent: AnnouncedContent,
   contentLength: string | undefined,
@@ -162,7 +162,8 @@ interface UploadedContent {
 /**
  * Makes a file of the scratch folder the content of a version of a file, and removes it from the scratch folder; `also` runs in the same
  * transaction. Each upload has its own scratch file; of concurrent uploads to one address, the last to finish becomes the content. Returns
- * the number of the version. Throws 404 or 403 if the user has lost the permission to write since the upload began (threat A4).
+ * the number of the version. Throws 404 or 403 if the user has lost the permission to write since the upload began (threat A4), and
+ * 404 if the version was deleted meanwhile.
  * Choice: bytes that are sent again to a used upload address add no version if they equal the current content, because clients repeat
  * uploads whose answer was lost.
  */

@@ -99,7 +99,10 @@ export class PermissionsController {
   }
 }
 
-/** Returns the user or the group that the request names; it must belong to the account of the vault. */
+/**
+ * Returns the user or the group that the request names: a group of the vault's account, or an active user of the account who does not own
+ * the vault; undefined, with a mistake in the form, for any other.
+ */
 async function readHolder(
   tx: Tables,
   form: Form,

@@ -106,7 +106,7 @@ export class Annotation {
     const records: PyDict[] = [];
     const haveErrors: boolean[] = [];
     const computedFields: ReadonlySet<string>[] = [];
-    let fieldErrors = 0;
+    let fieldErrorCount = 0;
     let firstError: AnnotatedRecord['firstError'];
     const reshapeErrors = new Map<string, string>();
     for (const record of this.#reshape(this.#pre, 'pre', input, reshapeErrors, host)) {
@@ -114,13 +114,13 @@ export class Annotation {
       const computed = this.#runFields(record, errors, host);
       for (const one of this.#reshape(this.#post, 'post', record, errors, host)) {
         computedFields.push(computed);
-        fieldErrors += errors.size;
+        fieldErrorCount += errors.size;
         for (const [field, message] of errors) firstError ??= { field, message };
         records.push(this.#finish(one, errors));
         haveErrors.push(errors.size > 0);
       }
     }
-    return { records, haveErrors, computedFields, fieldErrors, firstError };
+    return { records, haveErrors, computedFields, fieldErrors: fieldErrorCount, firstError };
   }
 
   /** Evaluates a record only to determine its calls of dataset functions; the results are dropped. */

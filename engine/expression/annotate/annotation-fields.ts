@@ -7,7 +7,7 @@ import type { ExpressionLimits } from '../values/expression-limits.js';
 import type { PyValue } from '../values/python-values.js';
 import type { CastType } from './cast-result.js';
 
-/** A field of an annotation. `expression` is a text, or a constant value; with null or `''` the field keeps its value in the input. */
+/** A field of an annotation. `expression` is a text, or a constant value; with null or `''` the field keeps its value, cast to its type. */
 export interface AnnotationField {
   readonly name: string;
   readonly expression: string | { readonly constant: PyValue } | null;
@@ -22,8 +22,8 @@ export interface AnnotationField {
    */
   readonly needsInput?: boolean;
   /**
-   * The dotted names of the fields by which a record names a stored one; their values count for `needsInput` only if the expression reads
-   * no other fields.
+   * The dotted names of the fields that identify the stored record which a given record changes; their values count for `needsInput` only
+   * if the expression reads no other fields.
    */
   readonly keyNames?: readonly string[];
 }
@@ -36,7 +36,7 @@ const annotationVariables = [
   'target_dataset',
 ] as const;
 
-/** A field with its compiled expression. A field without an expression or constant keeps its value in the input. */
+/** A field with its compiled expression. A field without an expression or constant keeps its value, cast to its type. */
 export interface CompiledField {
   readonly field: AnnotationField;
   readonly expression: Expression | undefined;

@@ -228,8 +228,8 @@ export function compilePath(
 }
 
 /**
- * Compiles `record.a.get('b', default)`; `general` is the code of the call. If the value is loaded by its path, it is read from its slot.
- * Only for a field of the record does an empty slot mean that the value is missing.
+ * Compiles a method call, where `general` is the code of the call. If it is a call such as `record.a.get('b', default)`, and the value is
+ * loaded by its path, the value is read from its slot. Only for a field of the record does an empty slot mean that the value is missing.
  */
 export function compileGet(
   compiler: NodeCompiler,

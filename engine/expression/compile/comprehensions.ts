@@ -39,11 +39,11 @@ export function compileComprehension(
   const sharesFrame = node.result !== 'generator' && !makesClosure(node);
   const scope = new NameScope(outer, sharesFrame);
   const iterable = compileIterable(compiler, node.clauses[0]!.iterable, outer);
-  const names = scope.layout.size;
+  const outerNameCount = scope.layout.size;
   const clauses = compileClauses(compiler, node, scope);
   const key = node.key && compiler.compile(node.key, scope);
   const element = compiler.compile(node.element, scope);
-  const slots = Array.from({ length: scope.layout.size - names }, (_, i) => names + i);
+  const slots = Array.from({ length: scope.layout.size - outerNameCount }, (_, i) => outerNameCount + i);
   const needsReset = sharesFrame && node.clauses.length > 1;
   const enter = (frame: ActivationFrame) => {
     if (!sharesFrame) return new ActivationFrame(emptySlots(scope.layout.size), frame);
@@ -279,16 +279,16 @@ function generateFromOneClause(
 }
 
 /**
- * Returns to the budget the memory that one pass of a loop has used, apart from that of its result, if its only result is a simple value;
- * not if a collection was changed during the pass, because the collection may keep some of the memory.
+ * Gives back to the budget the memory that one pass of a loop has used, apart from that of its result. Does nothing if the result is not a
+ * simple value, or if a collection was changed during the pass, because the result or the collection may keep some of the memory.
  */
 function releasePassMemory(
   state: EvaluationState,
   before: number,
-  changes: number,
+  mutationsBefore: number,
   value: PyValue,
 ): void {
-  if (state.budget.mutations !== changes) return;
+  if (state.budget.mutations !== mutationsBefore) return;
   if (typeof value === 'string') state.budget.memory = before + 2 * value.length + 16;
   else if (typeof value !== 'object' || value === null || value instanceof Float)
     state.budget.memory = before;

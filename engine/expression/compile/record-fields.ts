@@ -14,8 +14,9 @@ interface RecordUsage {
 }
 
 /**
- * Finds what an expression reads of the record: `record.x.y`, `record['x']['y']`, `record.x.get('y')` and `get(record, 'x.y')`. If a
- * comprehension or lambda uses the name `record` for something else, fields are loaded needlessly.
+ * Finds what an expression reads of the record by attributes, constant keys and `get`: `record.x.y`, `record['x']['y']`,
+ * `record.get('x')`, `record.x.get('y')`, `get(record, 'x.y')` and mixtures of them. If a comprehension or lambda uses the name `record`
+ * for something else, fields are loaded needlessly.
  */
 export function findRecordUsage(root: SyntaxNode): RecordUsage {
   const paths = new Map<string, MemberPath>();

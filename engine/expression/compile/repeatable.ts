@@ -38,12 +38,12 @@ const datasetFunctions: ReadonlySet<string> = new Set(
 
 /** Returns how often an expression names a dataset function: the number of its calls, unless it uses such a name in another way. */
 export function countDatasetCalls(root: SyntaxNode): number {
-  let calls = 0;
+  let callCount = 0;
   everyNode(root, (node) => {
-    if (node.kind === 'name' && datasetFunctions.has(node.name)) calls += 1;
+    if (node.kind === 'name' && datasetFunctions.has(node.name)) callCount += 1;
     return true;
   });
-  return calls;
+  return callCount;
 }
 
 /** Whether an expression as a whole is a call of a dataset function, whatever its arguments are. */

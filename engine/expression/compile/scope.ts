@@ -22,13 +22,13 @@ export class EvaluationState {
    * loaded.
    */
   readonly fields: (PyValue | undefined)[] = [];
-  /** The fields of the record, used for paths of several names whose value in `fields` is undefined. */
+  /** The fields of the record: for paths of several names whose value in `fields` is undefined, and for suggestions of field names. */
   recordFields: RecordFields = noFields;
   record: PyDict | undefined;
 
-  constructor(budget: Budget, variables: number) {
+  constructor(budget: Budget, variableCount: number) {
     this.budget = budget;
-    this.variables = Array.from({ length: variables }, () => undefined);
+    this.variables = Array.from({ length: variableCount }, () => undefined);
   }
 
   /** Returns the names of the fields of the record. */
@@ -44,7 +44,7 @@ export interface RecordFields {
   names(): Iterable<string>;
 }
 
-/** The fields of no record. */
+/** What stands for the fields of the record if there is no record: it contains none. */
 export const noFields: RecordFields = { lookUp: () => undefined, names: () => [] };
 
 /** The number of slots of a frame; it grows while the code of the frame is compiled. */

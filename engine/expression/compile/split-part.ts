@@ -34,7 +34,7 @@ export function compileSplitPart(
     const { budget } = state;
     budget.chargeText(value.length);
     budget.chargeSearch(value.length, separator.length);
-    const count = countParts(value, separator) + 1;
+    const count = countSeparators(value, separator) + 1;
     budget.chargeElements(count);
     const part = at < 0 ? at + count : at;
     if (part < 0 || part >= count) throw indexError('list index out of range');
@@ -50,7 +50,7 @@ function constantIndex(node: SyntaxNode): number | undefined {
   return isNegative ? 0 - value : value;
 }
 
-function countParts(text: string, separator: string): number {
+function countSeparators(text: string, separator: string): number {
   let count = 0;
   if (separator.length === 1 && text.length < 200) {
     const code = separator.charCodeAt(0);

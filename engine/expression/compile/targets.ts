@@ -32,24 +32,24 @@ export function compileTarget(
   const count = targets.length;
   if (starred >= 0)
     return compiler.withPosition(target, (frame: ActivationFrame, value: PyValue) => {
-      const items = unpackTargets(state, value, count - 1, true);
-      const minTargets = items.length - (count - 1);
+      const items = itemsToAssign(state, value, count - 1, true);
+      const starredItemCount = items.length - (count - 1);
       for (const [i, assign] of targets.entries()) {
         if (i < starred) assign(frame, items[i]!);
-        else if (i === starred) assign(frame, new PyList(items.slice(i, i + minTargets)));
-        else assign(frame, items[i + minTargets - 1]!);
+        else if (i === starred) assign(frame, new PyList(items.slice(i, i + starredItemCount)));
+        else assign(frame, items[i + starredItemCount - 1]!);
       }
     });
   return compiler.withPosition(target, (frame: ActivationFrame, value: PyValue) => {
     const items =
       value instanceof PyTuple && value.items.length === count
         ? value.items
-        : unpackTargets(state, value, count, false);
+        : itemsToAssign(state, value, count, false);
     for (let i = 0; i < count; i++) targets[i]!(frame, items[i]!);
   });
 }
 
-function unpackTargets(
+function itemsToAssign(
   runtime: Runtime,
   value: PyValue,
   count: number,

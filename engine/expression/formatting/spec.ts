@@ -91,7 +91,7 @@ export function groupDigits(digits: string, separator: string, size: number, lea
   while (digitsLeft !== '' || length < least) {
     const group = digitsLeft.slice(-size);
     digitsLeft = digitsLeft.slice(0, -size);
-    // The last group has as many zeros as the width needs, but the result must not begin with a separator.
+    // The groups on the left get as many zeros as the width needs, but the result must not begin with a separator.
     const room = least - length - (groups.length > 0 ? 1 : 0);
     const filledGroup =
       digitsLeft === '' ? group.padStart(Math.min(size, Math.max(room, 1)), '0') : group;

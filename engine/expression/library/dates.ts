@@ -2,7 +2,7 @@ import { functionError } from '../values/expression-errors.js';
 import { strOf } from '../values/repr.js';
 import type { PyValue, Runtime } from '../values/python-values.js';
 
-/** A date and time of day without a zone, or with an offset from UTC in minutes. */
+/** A date and time of day. `offset` is the offset from UTC in minutes, if known; `zone` is the name of the time zone, or empty. */
 interface CalendarTime {
   readonly year: number;
   readonly month: number;

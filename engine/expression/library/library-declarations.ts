@@ -3,7 +3,7 @@ interface FunctionDeclaration {
   readonly signature: string;
   readonly text: string;
   readonly example: string;
-  /** If the host does not provide a `dataset` or `genome` function, it fails with the error of specification of expressions, section 8. */
+  /** A call of a `dataset` or `genome` function that the host does not provide fails with the error that section 8 requires. */
   readonly kind?: 'dataset' | 'genome';
 }
 

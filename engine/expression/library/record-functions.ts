@@ -78,7 +78,7 @@ function fieldNamesArgument(runtime: Runtime, name: string, value: PyValue): str
 }
 
 /**
- * Returns one record per element of the named lists, which are iterated in parallel; one record if all lists are empty or no field is one.
+ * Returns one record per element of the longest of the named lists, which are iterated in parallel; one record if there is no element.
  * Choice: `explode` appends the index of the element to `_id`, after a `-`, if the record has an `_id` that is not null.
  */
 export function explode(runtime: Runtime, value: PyValue, fields: PyValue): PyValue {

@@ -7,7 +7,7 @@ import type { PyValue } from '../values/python-values.js';
 
 /**
  * Evaluates `value.name` (specification of expressions, section 4.4): a method of the value's type, else a key of a dict, `start`, `stop`
- * or `step` of a range, or a method of a type. Functions, iterators and values of other types have no attributes.
+ * or `step` of a range, or a method of a type. Any other name is an AttributeError.
  */
 export function getAttribute(value: PyValue, name: string): PyValue {
   const method = methodsOf(value)?.get(name);

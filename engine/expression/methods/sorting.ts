@@ -35,7 +35,7 @@ function sortBy<T>(
   // The items are reversed before and after sorting, so that equal items keep their order.
   if (isReversed) items.reverse();
   const compareItems = (a: T, b: T): number => compare(keyOf(a), keyOf(b));
-  if (items.length < maxShortListLength) sortShortList(items, compareItems);
+  if (items.length < minEngineSortLength) sortShortList(items, compareItems);
   else items.sort(compareItems);
   return isReversed ? items.reverse() : items;
 }
@@ -44,7 +44,7 @@ function sortBy<T>(
  * Lists with fewer items are sorted by `sortShortList`, longer ones by the JavaScript engine's sort, which is a Timsort like that of
  * CPython.
  */
-const maxShortListLength = 64;
+const minEngineSortLength = 64;
 
 /**
  * Sorts a short list with the comparisons that CPython's `list.sort` makes, because their order decides which two incomparable values the

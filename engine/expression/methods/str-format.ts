@@ -216,7 +216,7 @@ function fieldEnd(text: string, from: number): number {
   throw valueError("expected '}' before end of string");
 }
 
-/** Returns the end of the name in a field: the position of the first `!` or `:` outside brackets. */
+/** Returns the end of the name in a field: the position of the first `!` or `:` outside brackets, or the end of the field. */
 function nameEnd(field: string): number {
   let inBrackets = false;
   for (let i = 0; i < field.length; i++) {

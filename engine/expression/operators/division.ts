@@ -4,7 +4,8 @@ import type { PyInt } from '../values/integers.js';
 /** Returns the quotient of two ints, rounded down. The divisor must not be zero. */
 export function intFloorDivide(a: PyInt, b: PyInt): PyInt {
   if (typeof a === 'number' && typeof b === 'number') {
-    // If the sizes of the operands add up to less than 2^53, a quotient that is not an integer is too far from one to be rounded to it.
+    // If the absolute values of the operands add up to less than 2^53, a quotient that is not an integer differs enough from any integer
+    // not to be rounded to it.
     if (Math.abs(a) + Math.abs(b) <= Number.MAX_SAFE_INTEGER) return Math.floor(a / b) + 0;
     // The remainder of doubles is exact, and so is the division of a multiple of the divisor.
     const remainder = a % b;

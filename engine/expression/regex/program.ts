@@ -40,7 +40,7 @@ export interface RegexProgram {
  * pattern.
  */
 const maxInstructions = 10_000;
-/** Maximum number of nodes of the tree to assemble, each copy counted; nodes that match nothing add no instruction. */
+/** Maximum number of nodes of the tree to assemble, each copy counted; an empty sequence, for example, adds no instruction. */
 const maxAssembledNodes = 5 * maxInstructions;
 
 /** What the assemblers of a pattern and of its look-arounds may still add. */

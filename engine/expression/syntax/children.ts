@@ -53,8 +53,8 @@ function templateFieldNodes(parts: readonly TemplatePart[]): SyntaxNode[] {
 }
 
 /**
- * Returns the maximum number of nodes that run each time a node runs. Nodes inside comprehensions and in bodies of lambdas are counted when
- * these run.
+ * Returns the maximum number of nodes that run each time a node runs. Nodes inside comprehensions, except the first iterable, and in bodies
+ * of lambdas are counted when these run.
  */
 export function stepCostOf(node: SyntaxNode): number {
   let cost = 0;

@@ -140,7 +140,7 @@ function missingArgumentsError(names: readonly string[], kind: string): Error {
   );
 }
 
-/** Calls a built-in function or method; for a method, the first argument is its value. */
+/** Calls a built-in function or an unbound method; the first argument of a method is the value on which it is called. */
 export function callNative(
   runtime: Runtime,
   native: Native,

@@ -4,7 +4,7 @@ import { ExpressionError } from './expression-errors.js';
 export interface ExpressionLimits {
   readonly steps: number;
   readonly timeoutMs: number;
-  /** The total time of functions that `runOutsideTimeLimit` has run beyond which it runs no further one. */
+  /** If the functions that `runOutsideTimeLimit` has run have taken more than this time in total, it runs no further one. */
   readonly outsideMs: number;
   readonly stringLength: number;
   readonly collectionLength: number;

@@ -16,7 +16,8 @@ import type { MapKey, PyValue } from './python-values.js';
 
 /**
  * Returns the key under which a Map holds a value: values that are equal in Python have the same key (1, 1.0 and True), other values never.
- * A string is its own key unless it begins with the mark of composed keys. Throws a TypeError for a value without a hash.
+ * A string is its own key unless it begins with the mark of composed keys. Throws a TypeError for a value without a hash,
+ * and a LimitError for a composed key that is too long.
  */
 export function mapKey(value: PyValue): MapKey {
   if (typeof value === 'string') return value.charCodeAt(0) === 0 ? `\0s${value}` : value;

@@ -18,8 +18,8 @@ import type { PyValue, Runtime } from './python-values.js';
 
 /**
  * Returns a plain copy of a result (specification of expressions, section 5.1): only None, booleans, numbers, texts, lists, and dicts with
- * texts as keys. Iterators are drained; nothing else is changed. Throws a `TypeError` for a value that cannot be stored, such as a function
- * or a type.
+ * texts as keys. The given value stays unchanged, except that iterators in it are drained. Throws a `TypeError` for a value that cannot be
+ * stored, such as a function or a type.
  */
 export function toPlainValue(runtime: Runtime, value: PyValue): PyValue {
   if (typeof value !== 'object' || value === null || value instanceof Float) return value;

@@ -161,8 +161,8 @@ export class PyLambda {
 export type Keywords = ReadonlyMap<string, PyValue>;
 
 /**
- * The code of a built-in function: it gets the arguments by position, undefined for one that is not given. A method gets its value as the
- * first argument, and may declare it with its own type, because the caller has checked the type.
+ * The code of a built-in function: it gets the arguments by position, undefined for one that is not given. A method gets the
+ * value on which it is called as the first argument, and may declare it with its specific type, because the caller has checked the type.
  */
 export type NativeCode = {
   bivariant(runtime: Runtime, ...args: (PyValue | undefined)[]): PyValue;
@@ -246,7 +246,7 @@ export class PyType {
 
 /** The functions and data that an expression gets from its caller; each is optional. */
 export interface ExpressionHost {
-  /** The time in milliseconds since 1970 that `now()` and `today()` return; the same during a whole task. */
+  /** The time in milliseconds since 1970 that `now()` and `today()` return; the same during a whole request or task. */
   readonly now?: number;
   /** Returns the authenticated user. */
   readonly user?: () => { readonly name: string; readonly email: string };

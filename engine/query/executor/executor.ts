@@ -52,7 +52,7 @@ export interface SegmentAccess {
 }
 
 /**
- * Matching rows of one segment: all, only if none is deleted, or a list of row numbers. The list ascends, unless a `sort` step has sorted
+ * Matching rows of one segment: `all`, only if no row is deleted, or a list of numbers. The list ascends, unless a `sort` step has sorted
  * rows whose row ids do not ascend.
  */
 export interface SegmentRows {

@@ -78,7 +78,7 @@ export async function countMatches(
   const at = (index: number): number => counts[index]!;
   return {
     guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),
-    present: new Map(presentCounts.map(([leaf, column]) => [leaf, at(column)])),
+    present: new Map(presentCounts.map(([leaf, index]) => [leaf, at(index)])),
     clashes: clashCounts.map(({ group, pairs, without }) => ({
       group,
       apart: pairs.filter((pair) => at(pair.at) === 0).map(({ pair }) => pair),

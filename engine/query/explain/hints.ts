@@ -137,9 +137,9 @@ function enclosingListFields(
   { source, predicate }: ExplainLeaf,
   index: FieldIndex,
 ): readonly FieldRef[] {
-  const names = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
+  const namesField = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
   const [field] = fieldsRead(predicate);
-  if (!names || field === undefined) return [];
+  if (!namesField || field === undefined) return [];
   const ancestorPaths = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));
   return ancestorPaths.flatMap((path) => {
     const row = index.rows.find((each) => each.path.length === path.length && path.every((name, i) => each.path[i] === name)); // prettier-ignore

@@ -13,7 +13,10 @@ type StringGuess = readonly [
   shows?: true,
 ];
 
-/** Returns the possible mistakes in a filter on a string or text field; none unless the value is a number or at most 200 characters. */
+/**
+ * Returns the possible mistakes in a filter on a string or text field; none unless the value is a number or a string of at most 200
+ * characters.
+ */
 export function stringGuesses(
   { field, action }: { readonly field: FieldRef; readonly action: string },
   value: unknown,

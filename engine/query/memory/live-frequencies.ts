@@ -35,12 +35,12 @@ export function liveFrequencies(
     tokens -= lengths[text]!;
   }
   const liveCounts = phrases.map(
-    (phrase, i) => rowCounts[i]! - deletedRowsWith(matcher, phrase, view.deleted!),
+    (phrase, i) => rowCounts[i]! - countDeletedRowsWith(matcher, phrase, view.deleted!),
   );
   return { records, tokens, found: liveCounts };
 }
 
-function deletedRowsWith(matcher: ColumnMatcher, phrase: FoldedTerms, deleted: Int32Array): number {
+function countDeletedRowsWith(matcher: ColumnMatcher, phrase: FoldedTerms, deleted: Int32Array): number {
   const rows = matcher.matchingRows({ ...phrase, kind: 'phrase' });
   if (rows instanceof Int32Array) return intersectSorted(rows, deleted).length;
   let count = 0;

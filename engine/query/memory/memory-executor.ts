@@ -34,7 +34,7 @@ import {
 } from './ranked-selection.js';
 import { rankingClausesAndTier } from '../text/relevance.js';
 
-/** The memory limit of the columns in memory, and the number of threads. */
+/** The options of `openMemoryExecutor`. */
 interface MemoryOptions {
   /** Number of threads. With 0, the calling thread answers; this is for tests. */
   readonly threads: number;
@@ -69,7 +69,7 @@ export interface MemoryExecutor extends Executor {
     fields: readonly FieldRef[],
     options: RunOptions,
   ): Promise<readonly number[]>;
-  /** Loads the columns of these fields, as long as the caches have room. */
+  /** Loads the columns of these fields, or their text indexes, as long as the caches have room. */
   warm(snapshot: Snapshot, fields: readonly FieldRef[], options: RunOptions): Promise<void>;
   /**
    * Returns the limit of the cache and the size of its values, in bytes, and how often queries have found the value of a key, and have not,
@@ -80,7 +80,7 @@ export interface MemoryExecutor extends Executor {
 }
 
 /**
- * If a page in the order of the segments ends after this many rows and does not begin at the position of a cursor, the matches of each
+ * If a page in the order of the segments ends beyond this many rows and does not begin at the position of a cursor, the matches of each
  * segment are counted first; then the rows come only from the segments that contain the page. For any other page, every shard collects rows
  * at once.
  */

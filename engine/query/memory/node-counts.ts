@@ -4,8 +4,8 @@ import { and, type Predicate } from '../predicate/predicate.js';
 import { isUnsupported, type Unsupported } from '../unsupported.js';
 
 /**
- * The maximum number of nodes of a condition tree that are counted in memory, which evaluates a condition of an AND many times. Larger
- * trees are counted by SQL, which evaluates each condition once.
+ * If a condition tree has more nodes than this besides its root, they are counted by SQL, which evaluates each condition once. Counting in
+ * memory evaluates a condition of an AND many times.
  */
 const maxCountedNodes = 64;
 

@@ -17,7 +17,7 @@ export class NumberDictionarySink implements ValueSink {
   readonly #maxEntries: number;
   readonly #entries: number[] = [];
   readonly #indexOf = new Map<number, number>();
-  /** Maps an index of the current page dictionary to an index of the column's distinct numbers. */
+  /** Maps an index of the current dictionary page to an index of the column's distinct numbers. */
   #mapping = new Uint16Array(0);
 
   constructor(capacity: number) {
@@ -25,7 +25,7 @@ export class NumberDictionarySink implements ValueSink {
     this.#maxEntries = Math.min(maxEntries, capacity / minMeanOccurrences);
   }
 
-  /** Adds the entries of a page dictionary; returns false if there are too many distinct numbers, or if one is -0. */
+  /** Adds the entries of a dictionary page; returns false if there are too many distinct numbers, or if one is -0. */
   addDictionary({ body, count }: DecompressedPage): boolean {
     const bytes = body.readBytes(8 * count);
     const view = dataViewOf(bytes);

@@ -83,11 +83,11 @@ function memoryColumnOf(
   const levels = acquireBuffer(Int32Array, count);
   try {
     let offsets: Int32Array | undefined;
-    let begins: Uint8Array | undefined;
+    let beginsRow: Uint8Array | undefined;
     if (maxRepetition > 0) {
       const constant = readLevels(body, maxRepetition, count, levels);
       if (constant !== undefined) levels.fill(constant, 0, count);
-      begins = Uint8Array.from(levels.subarray(0, count), (level) => (level === 0 ? 1 : 0));
+      beginsRow = Uint8Array.from(levels.subarray(0, count), (level) => (level === 0 ? 1 : 0));
       offsets = new Int32Array(rows + 1);
     }
     const constant = readLevels(body, maxDefinition, count, levels);
@@ -97,7 +97,7 @@ function memoryColumnOf(
     let presentCount = 0;
     for (let i = 0; i < count; i++) {
       const isValue = levels[i] === maxDefinition;
-      if (begins === undefined || begins[i] === 1) {
+      if (beginsRow === undefined || beginsRow[i] === 1) {
         if (row === rows) throw new RangeError(`a page has more than ${rows} rows`);
         if (offsets !== undefined) offsets[row] = presentCount;
         if (present !== undefined && isValue) present[row] = 1;

@@ -27,13 +27,13 @@ import { releaseBytes } from './match/selection-bytes.js';
 /** A predicate that can be evaluated on single pages of a segment, prepared for one query. */
 export interface PagePredicate {
   /**
-   * The keys in the cache (`fieldCacheKey`) of the fields that the predicate reads and the dataset stores, each with the `leafKey` of its
+   * The fields that the predicate reads and the dataset stores: the name of each in cache keys (`fieldCacheKey`), with the `leafKey` of its
    * values.
    */
   readonly names: ReadonlyMap<string, string>;
   /** The leaves that store the fields, and the leaves whose statistics describe them, each by its `leafKey`. */
   readonly leaves: readonly string[];
-  /** The keys in the cache of the fields whose values the predicate looks up by hash if the column has a hash table. */
+  /** The names in cache keys (`fieldCacheKey`) of the fields whose values the predicate looks up by hash if the column has a hash table. */
   readonly lookedUp: readonly string[];
   readonly columns: Columns;
   readonly mayHold: SegmentTest;
@@ -171,7 +171,7 @@ export function pagesToRead(
   );
 }
 
-/** Returns up to how many pages are read one by one in a segment or row groups with `pages` pages. */
+/** Returns the maximum number of pages that are read or evaluated one by one, if a segment or some of its row groups have `pages` pages. */
 function maxSinglePages(pages: number): number {
   return pages < minPagesPerSegment ? 0 : pages / pageDivisor;
 }

@@ -59,7 +59,7 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
   return { ...selection, predicate: withoutUnsatisfied(selection.predicate, false), scores };
 }
 
-/** Returns true if every ranking condition on a text is on an indexed field and has the same score in the index (`hasSameScoreInIndex`). */
+/** Returns true if all ranking conditions on texts are on indexable fields and have the same score in the index (`hasSameScoreInIndex`). */
 export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
   return scores
     .flatMap(({ item }) => operandsOf(item))

@@ -4,7 +4,7 @@ import type { SegmentView } from './match/column.js';
 import { rowIdKey } from './top-rows.js';
 
 /**
- * Returns the rows in the order of the row ids of a column, which `column` returns; undefined if these ascend or are not stored as numbers.
+ * Returns the rows of a segment in the order of their row ids, which `column` reads; undefined if they ascend or are not stored as numbers.
  * The order is cached under a key that contains `name`, because pages of an interleaved snapshot need it again: 100,000 rows take 2 ms.
  */
 export function cachedRowOrder(

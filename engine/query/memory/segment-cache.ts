@@ -41,15 +41,18 @@ import { cachedRowOrder } from './row-order.js';
 /** Functions that read single pages of a segment through the cache. */
 export interface SegmentPages {
   readonly file: SegmentFile;
-  /** Whether the footer of the file is in memory. */
+  /** Whether the cache has the file, with its footer. */
   readonly isFileCached: boolean;
   /** Returns whether the whole column of a field, given by its `fieldCacheKey`, is in memory, or is known to be absent. */
   hasColumn(name: string): boolean;
-  /** Returns the whole column of a field if it is in memory. The call does not count as a use of it. */
+  /**
+   * Returns the whole column of a field if it is in memory, or `absent` if the segment is known not to store it. The call does not count as
+   * a use of the column.
+   */
   peekColumn(name: string): CachedColumn | undefined;
   /**
-   * Returns whether loading the whole column of a field pays: several of the latest queries, with the current one, asked for it, and a
-   * column of `bytes` bytes would stay in the cache. The call counts as a use of the column.
+   * Returns whether loading the whole column of a field pays: at least two of the latest queries, including the current one, asked for it,
+   * and a column of `bytes` bytes would stay in the cache. The call counts as a use of the column.
    */
   isWorthLoading(name: string, bytes: number): boolean;
   /**
@@ -76,7 +79,7 @@ export class SegmentCache {
   readonly admissionCache: AdmissionCache;
   /**
    * The pages from which records are read, and the dictionaries of these pages. They have a part of the limit of their own, because queries
-   * for always other records would fill the whole cache with pages that save less than half of the time of such a query.
+   * that ask for different records each time would fill the whole cache with pages that save less than half of the time of such a query.
    */
   readonly pageCache: AdmissionCache;
   /** The limit in bytes of `admissionCache`. */

@@ -159,7 +159,7 @@ export interface ShardRecordsRequest extends ShardLayout {
   readonly isContinuation: boolean;
 }
 
-/** A message that expects an answer. */
+/** A message that has a result. */
 interface ShardTask {
   /** Identifies the task in a message that cancels it. */
   readonly id: number;
@@ -201,5 +201,5 @@ export type MessageFromShard =
   | { readonly loaded: number }
   /** The records, in the order of the rows. */
   | { readonly records: PageRecords }
-  /** The reason why the memory executor cannot answer: the data, too little memory, or a thread that was replaced. */
+  /** The reason why the memory executor cannot answer, such as too little memory or a snapshot that its thread does not know. */
   | Unsupported;

@@ -348,8 +348,8 @@ const forgottenSnapshot: Unsupported = {
 };
 
 /**
- * If one of several shards finds at most this many rows, it returns their records with them, to save a second request. Some of these may
- * not be on the page, because other shards may have earlier rows.
+ * If the answer of one of several shards has at most this many rows, however many match, it includes the records of these rows, to save a
+ * second request. Some of them may not be on the page, because other shards may have earlier rows.
  */
 const maxRowsWithRecords = 16;
 

@@ -41,8 +41,8 @@ export class StringSink implements ValueSink {
       case encodingId.deltaByteArray:
         return readDeltaStrings(page.body, count, () => this.#strings, to, this.#end);
       case encodingId.rleDictionary: {
-        const entries = this.#dictionary.offsets.length - 1;
-        const indices = dictionaryIndices(page, count, entries);
+        const entryCount = this.#dictionary.offsets.length - 1;
+        const indices = dictionaryIndices(page, count, entryCount);
         const end = gatherStrings(this.#dictionary, indices, count, this.#strings, to, this.#end);
         releaseBuffer(indices);
         return end;

@@ -222,7 +222,7 @@ export class TopRows {
     const indices = isDictionary ? values.indices : undefined;
     const sign = this.#ordering[0]!.descending ? -1 : 1;
     const lastKeyBefore = this.#lastKey;
-    // Many segments have no number that sorts before the numbers of the rows found so far, so their distinct numbers are tested first.
+    // Many segments have no number that sorts before that of the last row that is kept, so their distinct numbers are tested first.
     if (isDictionary && typeof lastKeyBefore === 'number') {
       const mayBeKept = (number: number): boolean => {
         const distance = (number - lastKeyBefore) * sign;

@@ -25,21 +25,21 @@ export function acquireZeros(length: number): Int32Array {
 }
 
 /**
- * Decodes the dictionary indices of a page, all of which must be below `entries`. The caller releases the array (`buffers.ts`). Throws
+ * Decodes the dictionary indices of a page, all of which must be below `entryCount`. The caller releases the array (`buffers.ts`). Throws
  * `RangeError`.
  */
 export function dictionaryIndices(
   { body }: DecompressedPage,
   count: number,
-  entries: number,
+  entryCount: number,
 ): Int32Array {
   const indices = acquireBuffer(Int32Array, count);
   readHybrid(body, body.readByte(), count, indices);
   let beyond = 0;
-  for (let i = 0; i < count; i++) if (indices[i]! >>> 0 >= entries) beyond = 1;
+  for (let i = 0; i < count; i++) if (indices[i]! >>> 0 >= entryCount) beyond = 1;
   if (beyond === 0) return indices;
   releaseBuffer(indices);
-  throw entryOutOfRangeError(entries);
+  throw entryOutOfRangeError(entryCount);
 }
 
 /**

@@ -26,7 +26,7 @@ export async function countInShards(
   options: RunOptions,
 ): Promise<readonly number[] | Unsupported> {
   const counts = predicates.map(() => 0);
-  /** The predicates that the log does not count, each with the segments in which they are counted, by shard. */
+  /** The predicates that the log does not count in every segment, each with the other segments, by shard. */
   const uncounted: UncountedPredicate[] = [];
   const { key, shardOf } = await shards.registerSnapshot(snapshot);
   const testCount = predicates.reduce((sum, each) => sum + conditionsIn(each).length, 0) * shardOf.length; // prettier-ignore
@@ -56,7 +56,7 @@ export async function countInShards(
   return counts;
 }
 
-/** The number of a predicate, and by shard the numbers of the segments in which its records are counted. */
+/** The index of a predicate, and by shard the numbers of the segments in which the shards count its records. */
 interface UncountedPredicate {
   readonly i: number;
   readonly segments: ReadonlyMap<number, readonly number[]>;

@@ -25,7 +25,7 @@ interface RecordChanges {
   readonly removed: RowSequence;
   /** Records that both versions have, with the same `_id` and different `_commit`s: their rows in `to`, in insertion order. */
   readonly after: RowSequence;
-  /** The earlier rows, in `from`, of the same records, in the order of `after`. */
+  /** The rows in `from` of the records of `after`, in the order of `after`. */
   readonly before: RowSequence;
   /** Records of `to` whose `_id` no record of `from` has, in insertion order. */
   readonly added: RowSequence;
@@ -189,8 +189,8 @@ function compareFields(
   for (const name of new Set([...Object.keys(after), ...Object.keys(before)])) {
     const [a, b] = [ownMember(before, name), ownMember(after, name)];
     if (areJsonValuesEqual(a, b)) continue;
-    const isInside = isObject(a ?? b) && isObject(b ?? a);
-    if (isInside)
+    const areObjects = isObject(a ?? b) && isObject(b ?? a);
+    if (areObjects)
       compareFields((a ?? {}) as JsonRecord, (b ?? {}) as JsonRecord, `${above}${name}.`, names);
     else names.push(above + name);
   }

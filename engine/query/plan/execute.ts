@@ -20,7 +20,7 @@ export interface ExecutedPlan extends SelectedRows {
 
 /** A request to be planned and carried out. */
 interface PlanExecution {
-  /** Without executors, it can carry out only what the log answers (`needsEngine`). */
+  /** An engine without executors can carry out only what the log answers (`needsEngine`). */
   readonly engine: Partial<QueryEngine>;
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;

@@ -24,7 +24,7 @@ export const logExecutor: Executor = {
 /** Maximum number of rows in one batch, unless it consists of a whole segment without deleted rows. */
 const rowsPerBatch = 16_384;
 
-/** Yields the rows of a page in insertion order; none if, by the statistics of the log, no record can match. */
+/** Yields the rows of a page in the order of the segments; none if, by the statistics of the log, no record can match. */
 function* pageRows(
   snapshot: Snapshot,
   { predicate, offset, limit }: Selection,

@@ -56,7 +56,7 @@ export function indexRankCostMs(rows: number): number {
   return 1 + (rows * indexRankNsPerRecord) / 1e6;
 }
 
-/** Returns the estimated cost of sorting the rows of `rows` records by their row ids, in milliseconds. */
+/** Returns the estimated cost of sorting `rows` records by their row ids, in milliseconds. */
 export function rowIdSortCostMs(rows: number): number {
   return (rows * rowIdSortNsPerRecord) / 1e6;
 }

@@ -20,7 +20,7 @@ export interface Plan {
   readonly steps: readonly PlanStep[];
   /** Number of segments that may contain a match, according to the statistics of the log. */
   readonly segments: number;
-  /** Number of records in these segments. */
+  /** Number of records in the segments that may contain a match. */
   readonly rows: number;
   /** True if the plan may keep a processor busy for seconds; such queries hold at most half of the connections of the SQL engine. */
   readonly isHeavy: boolean;
@@ -200,7 +200,7 @@ class QueryPlanner {
     return this.#available.memory ? undefined : noMemoryReason;
   }
 
-  /** Returns why columns in memory cannot find the rows with these scores, as far as the schema shows; undefined if they can. */
+  /** Returns why columns in memory cannot find the rows with these scores, as far as is known; undefined if they can. */
   #unsupportedInMemory(scores: Selection['scores']): string | undefined {
     const { cursor, offset, limit } = this.#request;
     const { memory, rowNumbers } = this.#available;
@@ -221,28 +221,28 @@ class QueryPlanner {
       : offset + limit > maxRankedPageEnd
         ? `the page ends after row ${maxRankedPageEnd} of a ranked answer`
         : undefined;
-    const byIndex =
+    const indexRefusal =
       noIndex ??
       this.#refusal('select', 'index') ??
       (index ? index.unsupportedReason?.(this.#request, this.#snapshot) : noMemoryReason);
-    if (byIndex === undefined) {
+    if (indexRefusal === undefined) {
       const costMs = indexRankCostMs(this.#rows);
       const reason = 'the text index of one field determines matches and order';
       const select = this.#step('select', 'index', ranking, costMs, reason);
       return facets ? [select, this.#facets()] : [select];
     }
     const ofAllRecords = { ...this.#request, predicate: all, facets: null };
-    const unweighed =
+    const weighRefusal =
       this.#noMemory() ??
       this.#refusal('weigh', 'memory') ??
       memory!.unsupportedReason?.(ofAllRecords, this.#snapshot);
     const reason = 'the order depends on how rare the conditions are';
     const weighed: Selection = { ...this.#request, facets: null, ordering: [], limit: 0 };
     const weigh =
-      unweighed === undefined
+      weighRefusal === undefined
         ? this.#step('weigh', 'memory', ranking, memoryCostMs(weighed, this.#rows), reason)
         : this.#step('weigh', 'sql', ranking, sqlCostMs(weighed, this.#rows), reason);
-    const unsupported = noIndex ?? this.#unsupportedInMemory(scores) ?? unweighed;
+    const unsupported = noIndex ?? this.#unsupportedInMemory(scores) ?? weighRefusal;
     return [weigh, this.#rowStepOf(unsupported, 'columns and indexes determine matches and order')];
   }
 

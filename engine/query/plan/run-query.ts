@@ -31,14 +31,14 @@ import { StepTimes } from '../executor/step.js';
 export type { QueryAnswer, QueryOptions } from '../results/answer.js';
 
 /** The fields of the returned records. */
-type RecordSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
+type FieldSelection = Partial<Pick<QueryRequest, 'fields' | 'excludeFields'>>;
 
 /** The records that a query has found. */
 interface FoundRecords {
   readonly total: number;
-  texts(some?: RecordSelection): AsyncIterable<readonly string[]>;
+  texts(some?: FieldSelection): AsyncIterable<readonly string[]>;
   /** Yields the records as lines of JSON. */
-  lines(some?: RecordSelection): AsyncIterable<RecordBytes>;
+  lines(some?: FieldSelection): AsyncIterable<RecordBytes>;
 }
 
 interface QueryArguments {
@@ -111,7 +111,7 @@ export async function openQueryResult(
 ): Promise<FoundRecords> {
   const query = { engine, snapshot, fields, request, options };
   const { records: _, ...executedPlan } = await planAndExecute(query, new StepTimes());
-  const selecting = (some: RecordSelection) => ({ ...query, request: { ...request, ...some } });
+  const selecting = (some: FieldSelection) => ({ ...query, request: { ...request, ...some } });
   return {
     total: executedPlan.total,
     texts: (some = {}) => readPageRecordsOf(selecting(some), executedPlan, textsFormat),

@@ -32,8 +32,8 @@ export interface RangeEnd {
  * A condition on records: frozen plain data, the common form of filters, query strings, entities and coordinates. Each kind is defined by
  * its entry in `kinds/`.
  *
- * A condition on a list field, or on a field inside a list of objects, holds if any of its values satisfies it. A record without a value
- * satisfies no condition on values, and therefore satisfies every negated one.
+ * A condition on the values of a list field, or of a field inside a list of objects, holds if any of these values satisfies it. A record
+ * without a value satisfies no condition on values, and therefore satisfies every negated one.
  */
 export type Predicate =
   | { readonly kind: 'all' }

@@ -34,7 +34,7 @@ export function fieldsOfEntities(
 
 /**
  * Matches records in which a value of the field equals one of these names, ignoring case in strings and texts. Matches none if no name is
- * a value of the field's type, or if the field holds dates or objects.
+ * a value of the field's type, if the field holds dates, objects or JSON, or if it has no values yet.
  */
 export function fieldEqualsAny(field: FieldRef, names: readonly string[]): Predicate {
   const { type } = field;

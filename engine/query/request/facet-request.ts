@@ -129,15 +129,15 @@ function readFacetOptions(input: unknown): ReadonlyMap<string, unknown> {
   if (input === null || input === undefined) return new Map();
   if (typeof input !== 'object' || Array.isArray(input))
     throw new Problem(`Expected options, not ${valueForMessage(input)}`);
-  const givenFacets = Object.entries(input).filter(([, value]) => value !== null);
-  const unknown = givenFacets.find(([key]) => !facetOptions.has(key));
+  const givenOptions = Object.entries(input).filter(([, value]) => value !== null);
+  const unknown = givenOptions.find(([key]) => !facetOptions.has(key));
   if (unknown) {
     const [key] = unknown;
     const meant = suggestionFor(key, facetOptions, facetOptionSynonyms);
     const fix = didYouMean(meant) || ` Known options: ${[...facetOptions].join(', ')}.`;
     throw new Problem(`Unknown facet option: ${key.slice(0, 80)}.${fix}`);
   }
-  return new Map(givenFacets);
+  return new Map(givenOptions);
 }
 
 const facetOptions: ReadonlySet<string> = new Set([

@@ -66,10 +66,10 @@ const buildsByAlias: Readonly<Record<string, string>> = {
   hs1: 'T2T-CHM13',
 };
 
-function locusOf(named: string | undefined, on: string, start: string): Locus {
+function locusOf(named: string | undefined, chromosome: string, start: string): Locus {
   return {
     build: named === undefined ? null : buildsByAlias[named.toLowerCase()]!,
-    chromosome: on.toUpperCase(),
+    chromosome: chromosome.toUpperCase(),
     start: parsePosition(start),
   };
 }

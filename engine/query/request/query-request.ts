@@ -173,7 +173,7 @@ type RequestBody = Readonly<Record<string, unknown>>;
 interface LimitRule {
   readonly limit: number;
   readonly smallest: number;
-  /** The budget that is the maximum of `limit`; absent if `limit` has none. */
+  /** The budget that is the maximum of the given number; absent if there is no maximum. */
   readonly largest?: 'pageLimit' | 'exportLimit';
 }
 
@@ -249,7 +249,7 @@ function readFlag(key: string, input: unknown): boolean {
   throw invalidError(key, `Expected true or false, not ${valueForMessage(input)}`);
 }
 
-/** Rejects computed fields, because they would be ignored: a caller that supports them takes them out of the body before. */
+/** Rejects computed fields and annotation expressions, which would be ignored: callers that support them remove them before. */
 function refuseAnnotation(body: RequestBody): void {
   const why = 'has no effect inside these parameters: send it beside them';
   if (isNonEmpty(body['target_fields']))

@@ -13,7 +13,7 @@ interface Region {
   readonly stop: bigint;
 }
 
-/** Parses `BUILD-CHROMOSOME-START-STOP` or an object with these parts. Throws a problem for any other value. */
+/** Parses `BUILD-CHROMOSOME-START-STOP` or an object with these parts (the build is optional). Throws a problem for any other value. */
 export function parseRegion(value: unknown): Region {
   const parts = typeof value === 'string' ? regionPartsOfText(value) : regionPartsOfObject(value);
   const [start, stop] = [parts.start, parts.stop].map((end) => readPosition(end));
@@ -97,7 +97,7 @@ function coordinatePredicate(region: Region, fields: FieldIndex): Predicate | un
     return row && fieldRef(row);
   });
   if (!chromosome || !start || !stop) return undefined;
-  const isBuild =
+  const buildPredicate =
     region.build === null || !build
       ? all
       : or([
@@ -118,6 +118,6 @@ function coordinatePredicate(region: Region, fields: FieldIndex): Predicate | un
       low: { value: region.start, inclusive: true },
       high: null,
     }),
-    isBuild,
+    buildPredicate,
   ]);
 }

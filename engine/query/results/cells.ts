@@ -37,7 +37,7 @@ interface CellForms {
 /** A format whose records are lines, which consist of fixed texts and the texts of cells. */
 export interface CellLineFormat extends CellForms {
   /** Returns the fixed texts of lines with this number of cells. */
-  lines(cells: number): LineTexts;
+  lines(cellCount: number): LineTexts;
   /** If present, receives the offsets at which lines end. */
   readonly ends: number[] | undefined;
 }

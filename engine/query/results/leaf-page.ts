@@ -170,11 +170,11 @@ function valueIndexesOf(
 function readDictionaryIndices(
   { body }: DecompressedPage,
   count: number,
-  entries: number,
+  entryCount: number,
 ): Uint16Array | Int32Array {
   const wideIndices = acquireBuffer(Int32Array, count);
   readHybrid(body, body.readByte(), count, wideIndices);
-  const indices = entries <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
+  const indices = entryCount <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
   let greatestIndex = 0;
   for (let i = 0; i < count; i++) {
     const index = wideIndices[i]!;
@@ -182,7 +182,7 @@ function readDictionaryIndices(
     indices[i] = index;
   }
   releaseBuffer(wideIndices);
-  if (count > 0 && greatestIndex >= entries)
+  if (count > 0 && greatestIndex >= entryCount)
     throw new RangeError(`a dictionary has no entry ${greatestIndex}`);
   return indices;
 }

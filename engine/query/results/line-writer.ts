@@ -62,7 +62,7 @@ export interface BlockTexts {
 /**
  * Writes lines from the texts of their cells. A block of at least `minKernelRecords` records is written in WebAssembly if its texts fit
  * into the memory of the kernel, except lines longer than the kernel's output. Texts that are in a Parquet page or belong to dictionaries
- * stay there while there is room, the others are copied there for each block, and many lines are copied out at a time.
+ * stay in this memory while there is room, the others are copied to it for each block, and many lines are copied out at a time.
  */
 export class LineWriter {
   readonly #lines: LineTexts;

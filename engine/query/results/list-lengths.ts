@@ -19,8 +19,8 @@ export function longestLists(
   columns: readonly ProjectedCells[],
 ): readonly number[] {
   const longest = columns.map(() => 0);
-  const lists = [...columns.keys()].filter((i) => columns[i]!.column.isList);
-  const projection = lists.map((i) => {
+  const listIndices = [...columns.keys()].filter((i) => columns[i]!.column.isList);
+  const projection = listIndices.map((i) => {
     const { column, isStored } = columns[i]!.projected;
     return { column: keepFirstLeaf(column), isStored };
   });
@@ -29,7 +29,7 @@ export function longestLists(
       if (list === undefined) continue;
       for (let at = 0; at < block.length; at++) {
         moveCursors(list.cursors, block.rows[at]!);
-        longest[lists[i]!] = Math.max(longest[lists[i]!]!, list.node.length());
+        longest[listIndices[i]!] = Math.max(longest[listIndices[i]!]!, list.node.length());
       }
     }
   });

@@ -218,7 +218,7 @@ interface PageWithDictionary {
   readonly dictionary: LeafValues | undefined;
 }
 
-/** Reads pages of a file one after the other to the same memory: a record needs some thirty. Call `release` after use. */
+/** Reads pages of a file one after the other into the same memory: a record needs some thirty pages. Call `release` after use. */
 class PageReader {
   readonly file: SegmentFile;
   readonly #decompressor = new PageDecompressor();

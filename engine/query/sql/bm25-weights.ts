@@ -17,10 +17,10 @@ const scanCache = new LruCache<string, readonly number[]>(10_000);
 export async function computeBm25Weights(
   snapshot: Snapshot,
   conditions: readonly ScoredCondition[],
-  language: DialectFactory,
+  dialectFactory: DialectFactory,
   rows: RunSelect,
 ): Promise<ConditionWeights> {
-  const statement = newStatement(snapshot, undefined, language);
+  const statement = newStatement(snapshot, undefined, dialectFactory);
   const { dialect, params, source } = statement;
   const sums: string[] = [];
   const addCount = (condition: string): number =>

@@ -34,15 +34,15 @@ export class CaseVariantFinder {
     this.#engine = engine;
   }
 
-  /** Returns the stored case variants for the comparisons in `predicate`, as far as they are known or can be found by running `rows`. */
-  async find(snapshot: Snapshot, predicate: Predicate, rows: RunSelect): Promise<CaseVariants> {
+  /** Returns the stored case variants for the comparisons in `predicate`, as far as they are known or can be found by running `runSelect`. */
+  async find(snapshot: Snapshot, predicate: Predicate, runSelect: RunSelect): Promise<CaseVariants> {
     const variantsByCondition = new Map<Predicate, readonly string[]>();
     if (snapshot.rows < minRowsForVariants) return variantsByCondition;
     for (const comparison of comparisonsInAnyCase(predicate)) {
       const { condition, values } = comparison;
       const letters = this.#lettersOf(snapshot, condition.field);
       if (letters === 'mixed') {
-        const variants = await this.#search(snapshot, comparison, rows);
+        const variants = await this.#search(snapshot, comparison, runSelect);
         if (variants) variantsByCondition.set(condition, variants);
       } else if (letters && values.every((value) => /^\p{ASCII}*$/u.test(value))) {
         const changedValues = values.map((value) =>

@@ -48,7 +48,7 @@ export async function computeFacetAnswers(
     else groups.set(key, [row]);
   }
   checkBucketBudgets(roots, branches);
-  const [text, count] = [depth + 2, depth + 3];
+  const [textColumn, count] = [depth + 2, depth + 3];
   const rowsOf = (branch: number | undefined, above: readonly unknown[]): ResultRows =>
     (branch === undefined
       ? undefined
@@ -60,14 +60,14 @@ export async function computeFacetAnswers(
     const rows = rowsOf(node.branch, above);
     if (rows.length === 0) return emptyAnswerJson(node.facet);
     if (node.kind === 'flat') {
-      const texts = jsonListMembers(rows[0]![text]);
+      const texts = jsonListMembers(rows[0]![textColumn]);
       return bucketlessAnswerJson(
         node.facet,
         texts.slice(node.start, node.start + aggregateCount(node.facet)),
       );
     }
     const items = rows.map((row) => {
-      const ownKey = row[text];
+      const ownKey = row[textColumn];
       const nested = node.nested.map((child) => answer(child, [...above, ownKey]));
       const key = bucketKeyJson(node.facet, String(ownKey));
       return bucketJson(key, String(row[count]), node.facet.nested, nested);
@@ -75,7 +75,7 @@ export async function computeFacetAnswers(
     return `[${items.join(',')}]`;
   };
   return {
-    total: Number(jsonListMembers(rowsOf(totalBranch, [])[0]?.[text])[0] ?? 0),
+    total: Number(jsonListMembers(rowsOf(totalBranch, [])[0]?.[textColumn])[0] ?? 0),
     facets: roots.map((node) => normalizeJsonNumbers(answer(node, []))),
   };
 }

@@ -51,15 +51,15 @@ export class LeasePool<T> {
   #wait(isHeavy: boolean, signal: AbortSignal): Promise<Lease<T>> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
-        this.#waiting.delete(waitingLease);
+        this.#waiting.delete(request);
         reject(signal.reason as Error);
       };
       const start: LeaseRequest<T>['start'] = (lease) => {
         signal.removeEventListener('abort', stop);
         resolve(lease);
       };
-      const waitingLease: LeaseRequest<T> = { isHeavy, start };
-      this.#waiting.add(waitingLease);
+      const request: LeaseRequest<T> = { isHeavy, start };
+      this.#waiting.add(request);
       signal.addEventListener('abort', stop, { once: true });
     });
   }

@@ -32,7 +32,7 @@ import type { QueryQuarantine } from './query-quarantine.js';
 /** Default number of statements that run at once. */
 const defaultConnections = 4;
 
-/** Resource limits of the SQL engine, and the folders that it may read. */
+/** The options of `openSqlEngine`: resource limits, the folders that it may read, the folder for spilled data, and the quarantine. */
 export interface SqlEngineOptions {
   /** Absolute path of the data folder, whose `datasets/` folder can be read. */
   readonly dataFolder: string;
@@ -58,7 +58,7 @@ export interface SqlEngine {
     params: readonly Param[],
     options?: RunOptions,
   ): Promise<readonly (readonly unknown[])[]>;
-  /** Runs one SELECT and yields its rows in batches. Throws the same errors. */
+  /** Runs one SELECT and yields its rows in batches. Throws the same errors as `run`. */
   stream(
     sql: string,
     params: readonly Param[],

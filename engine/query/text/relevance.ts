@@ -3,8 +3,8 @@ import { isScoredCondition, operandsOf, type Predicate, type ScoreClause, type S
 
 /**
  * Returns true if each clause with a positive boost is a single condition or a negation that the predicate requires, and is no scored
- * condition on a text field. All records that satisfy the predicate then have the same score and come in insertion order; in texts, the
- * number of occurrences counts.
+ * condition on a text field. All records that satisfy the predicate then have the same score and come in insertion order. The
+ * score of a condition on a text depends on the number of occurrences.
  */
 export function haveAllEqualScores(predicate: Predicate, scores: readonly ScoreClause[]): boolean {
   return scores.every(({ item, boost }) => {

@@ -94,7 +94,7 @@ export function fieldNamesOfBatches(
   return names.delete(errorsField) ? [...names, errorsField] : [...names];
 }
 
-/** Makes the values of `_id` and `_commit` that the records themselves contain the columns of these names, which every file has. */
+/** Moves the values of `_id` and `_commit` that the records themselves contain to the reserved columns of these names, which come first. */
 function renameReservedColumns(batch: Batch): Batch {
   const children = batch.data.data.children;
   const dataOfColumns = (isWanted: (column: Column) => boolean) =>

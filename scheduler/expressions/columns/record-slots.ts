@@ -26,7 +26,7 @@ export class RecordSlots implements RecordFields {
   readonly #batch: Batch;
   readonly #wholeColumns: ReadonlyMap<string, Column>;
   readonly #declaredNames: ReadonlySet<string>;
-  /** The slot of each value, by the `pathKey` of its path; that of a top-level field is its name. */
+  /** The slot of each value, by the `pathKey` of its path, which for a top-level field is its name. */
   readonly #slotByKey = new Map<string, number>();
   readonly #paths: MemberPath[] = [];
   readonly #sources: SlotSource[] = [];

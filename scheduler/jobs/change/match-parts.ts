@@ -10,7 +10,7 @@ import type { ThreadJob } from '../thread-pool.js';
 const estimateInThread = 'estimate' as ThreadJob<readonly ChecksummedFile[], Float64Array>;
 
 /** Maximum number of records in a part that `divideMatches` returns. */
-const maxSegmentRows = 1 << 17;
+const maxPartRows = 1 << 17;
 /**
  * Maximum size in memory, in bytes, of the given and the replaced records of a part with several records, estimated from the averages of
  * their files. A thread holds them decoded, and beside them the records that it writes: about as much as the columns of a large chunk of an
@@ -84,7 +84,7 @@ export function divideMatches(
   const rowsPerPart = Math.ceil(
     count /
       Math.max(
-        Math.ceil(count / maxSegmentRows),
+        Math.ceil(count / maxPartRows),
         Math.min(threads, Math.ceil(count / rowsPerPartOfThread)),
       ),
   );
@@ -161,7 +161,10 @@ function matchedFlags(
   return isMatched;
 }
 
-/** Whether, as far as the statistics tell, each record of a segment has a value for each `wanted` column; false if one stores JSON. */
+/**
+ * Whether, as far as the statistics tell, each record of a segment has a value for each `wanted` column; false if one of these stores
+ * single JSON values.
+ */
 export function hasValuesForAll(
   { columns, stats }: Pick<Segment, 'columns' | 'stats'>,
   wanted: Columns,

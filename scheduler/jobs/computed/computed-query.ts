@@ -67,8 +67,8 @@ export async function querySeparations(
 }
 
 /**
- * Returns the order for the table that the computed part of a query needs, in a version of the dataset, and whether the table is the same
- * for every user and time.
+ * Returns what to compute for the table that the computed part of a query needs, in a version of the dataset, and whether the table is the
+ * same for every user and time.
  */
 export async function computedOrderOf(
   fullQuery: ComputedQuery,

@@ -59,9 +59,9 @@ export async function publishCopy(
 ): Promise<PublicationOutcome> {
   const copy = await requireAuthorizedCopy(task, catalog);
   const scratch = data.taskScratch(task.id, attempt);
-  const blobs: string[] = [];
+  const linkedPaths: string[] = [];
   const link = async (from: string, to: string): Promise<void> => {
-    blobs.push(to);
+    linkedPaths.push(to);
     await linkFile(from, to);
   };
   const completedCopy = catalog.transaction(async (tx) => {
@@ -88,7 +88,7 @@ export async function publishCopy(
       const { size, md5, documentsCount } = one;
       await tx.fileVersions.publish(createdObject, { revision: 1, userId: copy.userId, size, md5, documentsCount }); // prettier-ignore
     }
-    if (blobs.length > 0) await syncFolder(data.objects);
+    if (linkedPaths.length > 0) await syncFolder(data.objects);
     crashpoint('copy.linked');
     const count = (type: ObjectType): number => objects.filter(({ objectType }) => objectType === type).length; // prettier-ignore
     const files = count('file');
@@ -98,7 +98,7 @@ export async function publishCopy(
   });
   await completedCopy.catch(async (error: unknown) => {
     // A file that cannot be removed now is removed by the sweep at start.
-    for (const blob of blobs) await removeFile(blob).catch(() => undefined);
+    for (const blob of linkedPaths) await removeFile(blob).catch(() => undefined);
     throw error;
   });
   return 'published';

@@ -8,7 +8,7 @@ import type { HostCalls } from '../../expressions/host-call-protocol.js';
 import { annotatedBatch, type AnnotatedBatch } from '../../expressions/columns/annotated-batch.js';
 import { annotateRecordTexts, type ExportAnnotation, type PartRows } from './part.js';
 
-/** Records of an export and the expressions to annotate them with, for a thread of the pool: plain data. */
+/** Records of an export and the expressions to annotate them with, for a pool thread: plain data, and the channel for host calls. */
 export interface AnnotationJob extends PartRows {
   /** The fields of each record that the expressions get. */
   readonly projection: readonly ProjectedColumn[];

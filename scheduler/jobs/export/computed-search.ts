@@ -24,7 +24,7 @@ interface ComputedSearchRows {
   readonly computed: number;
 }
 
-/** Computes the fields by which an export finds its records into a table in its scratch folder. */
+/** Computes, into a table in the scratch folder, the fields by which an export finds its records; returns how to find their rows. */
 export async function findComputedRows(
   { asked: fullQuery, attempts }: ComputedSearch,
   limit: number,

@@ -11,7 +11,7 @@ import { encodedPartBytes, type PartJob } from './part.js';
  * Number of bytes of the file after which the finished parts are recorded. A kill loses about as many bytes, and the parts that are being
  * encoded or recorded.
  */
-const bytesPerRecord = 16 << 20;
+const bytesPerJournalEntry = 16 << 20;
 
 /** The location in the file of a byte array that belongs to a part. */
 interface ArrayLocation {
@@ -124,7 +124,7 @@ export class ResumableParts {
     if (part.missing > 0) return;
     const { key, part: rest, locations } = part;
     this.#unrecordedParts.push({ key, part: rest, locations });
-    if (this.#unrecordedBytes >= bytesPerRecord) this.#recording ??= this.#record(output);
+    if (this.#unrecordedBytes >= bytesPerJournalEntry) this.#recording ??= this.#record(output);
   }
 
   async close(): Promise<void> {

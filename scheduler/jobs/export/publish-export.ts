@@ -39,8 +39,8 @@ import {
 } from './export-types.js';
 
 /**
- * Checks the permission on the dataset and parses the query of an export, for the version that the export names or else the latest one in
- * the catalogue.
+ * Checks the permission on the dataset and parses the query of an export: for the version that the export names, or a later one with the
+ * same records, and otherwise for the latest version in the catalogue.
  */
 export async function prepareExport(task: TaskRow, context: PublishContext): Promise<ExportParams> {
   const { catalog, store, now } = context;

@@ -11,7 +11,7 @@ import type { SourceExpressions } from '../../expressions/columns/field-expressi
 
 export type { Finding, Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 
-/** The input of `runChunk`, for a pool thread: plain data. */
+/** The input of `runChunk`, for a pool thread: plain data, and the channel through which expressions call the host. */
 export interface ChunkJob {
   /** The channel through which expressions call the host; absent if the chunk has no expressions. */
   readonly calls?: HostCalls;

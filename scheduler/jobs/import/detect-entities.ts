@@ -5,7 +5,7 @@ import { SampleMerge } from '../../../engine/ingest/value-samples.js';
 import { isNumeric, type Column, type Columns } from '../../../engine/core/types.js';
 import type { EntityDetectionRules, SourceSamples } from './entity-samples.js';
 
-/** The entity types that were detected in the columns of a source. */
+/** The entity types that were detected in the columns of an import. */
 export interface DetectedEntities {
   /** The fields whose entity type is to be set. */
   readonly fields: readonly Partial<NewField>[];

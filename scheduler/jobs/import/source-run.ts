@@ -255,7 +255,7 @@ export class SourceRun {
     return this.#chunks.restoredChunkNumbers.size;
   }
 
-  /** Returns the results of the chunks that have been read, in order, up to the end of the records. */
+  /** Returns the results of the chunks read so far, in order, up to the end of the records or the error at which reading stopped. */
   results(): readonly ChunkResult[] {
     return this.#results.filter((chunk, index) => chunk !== undefined && index <= this.#lastChunk);
   }
@@ -279,7 +279,10 @@ export class SourceRun {
     return this.results().map(({ inputs }) => inputs ?? []);
   }
 
-  /** Returns the findings of all chunks, with line numbers of the file. */
+  /**
+   * Returns the findings of the chunks up to the end of the records, or up to the error at which reading stopped, with line numbers of the
+   * file.
+   */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
     const findingsOfChunks = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {

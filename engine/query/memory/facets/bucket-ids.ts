@@ -2,7 +2,8 @@ import { maxDistinctNumbers } from './number-ids.js';
 import type { FacetOverflow } from './facet-overflow.js';
 
 /**
- * Numbers and counts the buckets of a facet in a tree of nested facets: pairs of the parent bucket and a key id, in order of appearance.
+ * Assigns numbers to the buckets of a facet in a tree of nested facets, in the order of appearance, and counts how often each occurs. A
+ * bucket is a pair of the parent bucket and a key id.
  */
 export class BucketIds {
   #table = new Uint32Array(1 << 10);
@@ -64,7 +65,7 @@ export class BucketIds {
     return number;
   }
 
-  /** Doubles the room for buckets. The hash table has twice as many slots. */
+  /** Doubles the maximum number of buckets before the table grows again. The hash table has two slots for each of them. */
   #grow(): void {
     const length = 2 * this.#ids.length;
     this.#parents = growArray(this.#parents, length);

@@ -47,7 +47,7 @@ export interface StatsPartial {
   readonly huge: ReadonlyMap<number, HugeValues>;
 }
 
-/** Sums of the squares of the values, and the members of `ShiftedMoments` (double-double.ts), per group (parent bucket). */
+/** Per group (parent bucket), the sum of the squares of the values, and the members of `ShiftedMoments` except `count`. */
 export interface StatsMomentSums {
   readonly squares: Float64Array;
   readonly squareRests: Float64Array;
@@ -60,8 +60,8 @@ export interface StatsMomentSums {
 }
 
 /**
- * Values so large that sums of them may overflow. They count in the numbers of values, minima and maxima of `StatsPartial`, but not in its
- * sums.
+ * Values so large that sums of them or of their squares may overflow. They count in the numbers of values, minima and maxima of
+ * `StatsPartial`, but not in its sums.
  */
 export interface HugeValues {
   count: number;

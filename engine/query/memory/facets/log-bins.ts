@@ -23,7 +23,7 @@ export class LogarithmicBins implements NumberGrouping {
   readonly #edges: Float64Array;
   readonly #first: number;
   readonly #step: number;
-  /** For each cell (a range of doubles), the id of its bin plus one; 0 if it has not been computed. */
+  /** For each cell (a range of doubles), the id of its bin plus one; 0 if it has not been computed, or `cellWithEdge`. */
   readonly #cells = new Uint32Array(cellCount);
 
   constructor(ids: NumberIds, { starts, first, step }: Extract<Bins, { kind: 'log' }>) {

@@ -95,7 +95,7 @@ export class NumberIds {
     return number;
   }
 
-  /** Doubles the room for keys. The hash table has twice as many slots. */
+  /** Doubles the maximum number of keys before the table grows again. The hash table has two slots for each of them. */
   #grow(): void {
     const keys = new Float64Array(2 * this.#keys.length);
     keys.set(this.#keys);

@@ -97,7 +97,7 @@ export class StringTable {
     return number;
   }
 
-  /** Doubles the room for strings. The hash table has twice as many slots. */
+  /** Doubles the maximum number of strings before the table grows again. The hash table has two slots for each of them. */
   #grow(): void {
     const [ends, hashes] = [this.#ends, this.#hashes];
     this.#ends = new Uint32Array(2 * ends.length);

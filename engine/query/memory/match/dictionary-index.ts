@@ -2,8 +2,8 @@ import { lowerCase } from '../../../text/fold.js';
 import type { Dictionary } from './column.js';
 
 /**
- * Finds the entries of a dictionary by their lower case, with a hash table of 8 to 16 bytes per entry. Comparing a million entries would
- * take longer than everything else in a query.
+ * Finds the entries of a dictionary by their lower case, with a hash table of 8 to 16 bytes per entry, at least 4 KiB. Comparing a million
+ * entries would take longer than everything else in a query.
  */
 class DictionaryIndex {
   /** The indices of entries plus one, by hash; 0 marks a free slot. */

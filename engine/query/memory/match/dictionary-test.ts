@@ -75,14 +75,14 @@ export function selectionOfEntries(
 }
 
 function matchesOfTable(
-  { table, hits, testedCount, last }: MatchTable,
+  { table, hits: hitCount, testedCount, last }: MatchTable,
   indices: DictionaryValues['indices'],
   distinct: Int32Array | undefined,
   count: number,
   within: SelectionVector,
 ): TestResult {
-  if (hits === 0) return 'none';
-  if (hits === testedCount) return 'all';
+  if (hitCount === 0) return 'none';
+  if (hitCount === testedCount) return 'all';
   if (distinct !== undefined) {
     let matchingCount = 0;
     for (let i = 0; i < distinct.length; i++) matchingCount += table[distinct[i]!]!;
@@ -92,16 +92,16 @@ function matchesOfTable(
   if (typeof within === 'object' && isSparse(within))
     return within.filter((i) => table[indices[i]!] === 1);
   // A later segment may have added the entry; then no index of this segment refers to it.
-  if (hits === 1 && last > maxIndexOf(indices)) return 'none';
+  if (hitCount === 1 && last > maxIndexOf(indices)) return 'none';
   if (indices instanceof Uint8Array)
-    return hits === 1
+    return hitCount === 1
       ? selectEqualBytes(indices, count, last)
       : selectBytesInTable(indices, count, table);
   if (indices instanceof Uint16Array)
-    return hits === 1
+    return hitCount === 1
       ? selectEqualShorts(indices, count, last)
       : selectShortsInTable(indices, count, table);
-  return hits === 1
+  return hitCount === 1
     ? selectEqualWords(indices, count, last)
     : selectWordsInTable(indices, count, table);
 }

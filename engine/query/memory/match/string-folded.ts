@@ -9,14 +9,14 @@ import {
   type FoldedPattern,
 } from '../../../text/wildcard-patterns.js';
 
-/** The result of a search in one value; `unknown` if only characters outside ASCII can decide it. */
+/** The result of a search in one value; `unknown` if characters outside ASCII, in the value or in the text, prevent a decision by bytes. */
 type SearchOutcome = 'found' | 'none' | 'unknown';
 
 /** A search for a text in strings, in any letter case. */
 export interface FoldedSearch {
   /**
    * The longest of the ASCII parts of the text that is searched for, in lower case: a value of ASCII characters without it cannot match.
-   * Undefined if no part is ASCII.
+   * Undefined if there is no such part.
    */
   readonly needle: Buffer | undefined;
   /** Whether the needle must be a whole term. */
@@ -54,7 +54,7 @@ export function scanFolded(
     selected[value] = passes === true ? 1 : 0;
     return passes !== undefined;
   };
-  /** The first value that may not have been examined. */
+  /** The first value that still has to be searched. */
   let next = 0;
   if (needle && maySearchFolded(needle)) {
     const [from, to] = [offsets[0]!, offsets[count]!];
@@ -162,7 +162,7 @@ export function searchWildcard(
   return 'none';
 }
 
-/** Returns whether no term extends across this position. */
+/** Returns whether the byte at `at` is a separator or outside the value, so that it belongs to no term. */
 function isTermBoundary(bytes: Buffer, at: number, start: number, end: number): boolean {
   return at < start || at >= end || separatorByteFlags[bytes[at]!] === 1;
 }

@@ -67,7 +67,7 @@ function asciiBuffers(parts: readonly string[]): readonly Buffer[] | undefined {
   return parts.every((part) => /^[\u0000-\u007f]*$/.test(part)) ? parts.map((part) => Buffer.from(part)) : undefined; // prettier-ignore
 }
 
-/** How to test the values that contain the needle of a `FoldedSearch`, or all values if it has none. */
+/** How to test the values that the needle of a `FoldedSearch` does not exclude: all values if there is no needle. */
 interface CandidateTest extends Pick<FoldedSearch, 'isTerm'> {
   /** Tests the bytes of a value; undefined if the bytes alone never decide. */
   readonly verify: FoldedSearch['verify'] | undefined;

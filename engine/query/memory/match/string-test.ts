@@ -53,9 +53,9 @@ export function filterSparse(
 }
 
 /**
- * Maximum number of strings that one call of a test examines with a pattern, and of UTF-16 code units in them (for strings in UTF-8, of
- * bytes). For more strings, the SQL executor, which uses all cores, is faster. With more code units, the worst patterns would take seconds
- * without interruption; an ordinary pattern takes 50 ms.
+ * Maximum number of strings that one call of a test examines by a pattern or by their terms, and of UTF-16 code units in them (for strings
+ * in UTF-8, of bytes). For more strings, the SQL executor, which uses all cores, is faster. With more code units, the worst patterns would
+ * take seconds without interruption; an ordinary pattern takes 50 ms.
  */
 export const maxPatternStrings = 250_000;
 const maxPatternUnits = 6_000_000;

@@ -16,17 +16,17 @@ export const overlap = valueKind<PredicateOfKind<'overlap'>>({
     return mayHold(variantCoordinateRange([chromosome, `chr${chromosome}`], stop, start));
   },
   valueSql({ build, chromosome, start, stop }, { dialect, params }) {
-    const isBuild = build === null ? undefined : params.add('string', build.toLowerCase());
-    const isChromosome = params.add('string', chromosome.toLowerCase());
+    const buildParam = build === null ? undefined : params.add('string', build.toLowerCase());
+    const chromosomeParam = params.add('string', chromosome.toLowerCase());
     const [first, last] = [params.add('long', start), params.add('long', stop)];
     return (value) => {
       const part = (number: number): string => dialect.regionPart(value, number);
       const tests = [
-        `${dialect.fold(part(2))} = ${isChromosome}`,
+        `${dialect.fold(part(2))} = ${chromosomeParam}`,
         `${dialect.wholeNumber(part(3))} <= ${last}`,
         `${dialect.wholeNumber(part(4))} >= ${first}`,
       ];
-      if (isBuild) tests.unshift(`${dialect.fold(part(1))} = ${isBuild}`);
+      if (buildParam) tests.unshift(`${dialect.fold(part(1))} = ${buildParam}`);
       return tests.join(' AND ');
     };
   },

@@ -6,7 +6,7 @@ import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-value
 import type { RangeEnd, PredicateOfKind } from '../predicate.js';
 import { describeValues, familyOf, valueKind } from './value-kind.js';
 
-/** The predicate kind `range`: the value lies between two bounds, of which one may be absent. */
+/** The predicate kind `range`: the value lies between two bounds, each of which may be absent. */
 export const range = valueKind<PredicateOfKind<'range'>>({
   cost: ({ field }) =>
     rowCost(familyOf(field.type) === 'string' ? nsPerRow.order : nsPerRow.numbers),

@@ -16,12 +16,12 @@ function coordinateField(name: 'chromosome' | 'start' | 'stop', type: 'string' |
   return Object.freeze({ name: path.join('.'), path, type });
 }
 
-const chromosomeColumn = coordinateField('chromosome', 'string');
+const chromosomeField = coordinateField('chromosome', 'string');
 const startColumn = coordinateField('start', 'long');
 const stopColumn = coordinateField('stop', 'long');
 
 /** The fields that the tests of variants read: chromosome, start and stop. */
-export const coordinateFields: readonly FieldRef[] = [chromosomeColumn, startColumn, stopColumn];
+export const coordinateFields: readonly FieldRef[] = [chromosomeField, startColumn, stopColumn];
 
 /**
  * Returns the condition that a record lies on one of these chromosomes, in any letter case, starts at or before `mostStart`, and stops at
@@ -46,7 +46,7 @@ export function variantCoordinateRange(
       low: { value: leastStop, inclusive: true },
       high: null,
     }),
-    freezePredicate({ kind: 'in', field: chromosomeColumn, values: names, ignoreCase: true }),
+    freezePredicate({ kind: 'in', field: chromosomeField, values: names, ignoreCase: true }),
   ]);
 }
 
@@ -88,7 +88,7 @@ export function mayContainVariants(variants: readonly string[]): SegmentTest | u
 
 type ColumnFinder = ReturnType<typeof columnFinder>;
 
-/** Returns the smallest and the largest value of a column; undefined if they are not known. */
+/** Returns a lower and an upper bound of a column's values; undefined unless both are known. */
 function boundsIn<T>(
   order: BoundOrder<T>,
   column: ReturnType<ColumnFinder>,

@@ -207,8 +207,8 @@ function isText(type: StoredType): boolean {
 
 /**
  * Returns SQL for the JSON text of a string as ECMAScript writes it; null for null. `toJSONString` also escapes U+2028 and U+2029, so the
- * text is split at these characters and its parts are escaped separately. It escapes slashes, too; all other backslashes come in pairs, so
- * a backslash before a slash belongs to the slash.
+ * text is split at these characters and its parts are escaped separately. It escapes slashes, too. A backslash of the string itself is
+ * doubled, so the backslash directly before a slash is always the one that escapes the slash.
  */
 function jsonStringSql(text: string): string {
   const escapePart = (part: string): string => {
