@@ -115,7 +115,7 @@ export interface Report {
    */
   markEndOfRecords(): void;
   /** Reports that the records after an error cannot be separated: the import fails, even if the request allows rejected records. */
-  damaged(): void;
+  markDamaged(): void;
   /** Whether validation is off (`validation_params.disable`): values that do not fit become null without a report. */
   readonly isDisabled: boolean;
   /** Whether `warn` reports errors: validation is strict and not off, and the chunk is not read again. */

@@ -89,7 +89,7 @@ interface DatasetMigrationTable {
   /** Creates the migration and queues its task. */
   create(job: NewDatasetMigration): Promise<{ readonly row: DatasetMigrationRow; readonly task: TaskRow }>; // prettier-ignore
   /** Sets the number of records that the query found. */
-  countDocuments(id: number, documents: number): Promise<void>;
+  setDocumentsCount(id: number, documents: number): Promise<void>;
   /** The versions of a dataset that unfinished migrations with a fixed version read. */
   openVersions(sourceId: number): Promise<readonly number[]>;
   /** Deletes the migration and its task, but not its commits. */
@@ -151,7 +151,7 @@ export function datasetMigrationTable(db: Database): DatasetMigrationTable {
         await recordCreatedId(tx, id);
         return { row, task };
       }),
-    countDocuments: async (id, documents) => {
+    setDocumentsCount: async (id, documents) => {
       await db.run(sql`UPDATE dataset_migrations SET documents_count = ${documents} WHERE id = ${id}`); // prettier-ignore
     },
     delete: async (id) => {

@@ -55,7 +55,7 @@ interface GroupTable {
   removeMember(id: number, userId: number): Promise<boolean>;
   counts(ids: readonly number[], viewer: Viewer): Promise<ReadonlyMap<number, GroupCounts>>;
   /** The permissions of a group, by the id of the vault. */
-  vaults(id: number): Promise<ReadonlyMap<number, Permission>>;
+  permissions(id: number): Promise<ReadonlyMap<number, Permission>>;
 }
 
 const groups = tableCodec<GroupRow, { nameKey: string }>(
@@ -156,7 +156,7 @@ export function groupTable(db: Database): GroupTable {
         ]),
       );
     },
-    vaults: async (id) => {
+    permissions: async (id) => {
       const rows = await db.all(
         sql`SELECT vault_id, level FROM vault_permissions WHERE group_id = ${id} ORDER BY vault_id`,
       );

@@ -79,7 +79,7 @@ interface ObjectTable {
   ensureFolder(vaultId: number, path: string, userId: number): Promise<ObjectRow | null>;
   update(id: number, patch: ObjectPatch): Promise<ObjectRow | undefined>;
   /** Stores the number of records in a version of a file, if it is the current version. This does not count as a change of the file. */
-  countDocuments(id: number, revision: number, documents: number): Promise<void>;
+  setDocumentsCount(id: number, revision: number, documents: number): Promise<void>;
   /** Deletes the object and its descendants. */
   delete(id: number): Promise<Deletion>;
   counts(ids: readonly number[]): Promise<ReadonlyMap<number, DescendantCounts>>;
@@ -128,16 +128,13 @@ export function objectTable(db: Database): ObjectTable {
         if (rest.mimetype !== undefined) await setVersionMediaType(tx, before, rest.mimetype);
         return objectTable(tx).get(id);
       }),
-    countDocuments: async (id, revision, documents) => {
+    setDocumentsCount: async (id, revision, documents) => {
       await db.run(sql`UPDATE objects SET documents_count = ${documents}
         WHERE id = ${id} AND revision = ${revision} AND object_type = 'file'`);
     },
     delete: (id) =>
       db.atomic(async (tx) => {
-        const deletion = await collectDeletion(
-          tx,
-          sql`(objects.id = ${id} OR ${isBelow(id)})`,
-        );
+        const deletion = await collectDeletion(tx, sql`(objects.id = ${id} OR ${isBelow(id)})`);
         await tx.run(sql`DELETE FROM objects WHERE id = ${id}`);
         return deletion;
       }),

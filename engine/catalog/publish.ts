@@ -348,7 +348,8 @@ export const verbByMode: Readonly<Record<Publication['mode'], string>> = {
 async function completeJob(tx: Database, publication: Publication): Promise<void> {
   if (publication.reverted) return;
   const { genomeBuild, migration, time } = publication;
-  if (migration) await datasetMigrationTable(tx).countDocuments(migration.id, migration.documents);
+  if (migration)
+    await datasetMigrationTable(tx).setDocumentsCount(migration.id, migration.documents);
   else if (genomeBuild !== null) {
     await tx.run(imports.update(publication.importId, { genomeBuild })!);
   }

@@ -81,7 +81,7 @@ export async function transferVault(
  * because they administer its general vaults themselves.
  */
 async function requireAdministrators(tx: Tables, vault: VaultRow): Promise<void> {
-  if ((await tx.vaultPermissions.administrators(vault.id)) > 0) return;
+  if ((await tx.vaultPermissions.countAdministrators(vault.id)) > 0) return;
   throw new AppError(
     'conflict',
     `This is the last administrator of the vault ${vault.name}: give another user or group the permission admin first.`,

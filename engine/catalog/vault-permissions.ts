@@ -33,7 +33,7 @@ interface VaultPermissionTable {
     permission: Permission | null,
   ): Promise<VaultPermissionRow | undefined>;
   /** Number of active users who administer a vault as its owner, by a grant or as members of a group. */
-  administrators(vaultId: number): Promise<number>;
+  countAdministrators(vaultId: number): Promise<number>;
   /** Revokes all permissions of a user, and removes the user from all groups. */
   forget(userId: number): Promise<void>;
 }
@@ -110,7 +110,7 @@ export function vaultPermissionTable(db: Database): VaultPermissionTable {
         await tx.run(permissions.insert(row));
         return row;
       }),
-    administrators: async (vaultId) => {
+    countAdministrators: async (vaultId) => {
       const row = await db.get(sql`SELECT COUNT(*) AS total FROM users WHERE users.is_active = 1
         AND (users.id IN (SELECT vaults.user_id FROM vaults WHERE vaults.id = ${vaultId})
           OR users.id IN (SELECT user_id FROM vault_permissions

@@ -46,7 +46,7 @@ export interface FoundRows {
   /** The rows that were found in each segment. */
   readonly segments: readonly SegmentMatches[];
   /** The number of distinct wanted keys. */
-  readonly distinct: number;
+  readonly distinctKeyCount: number;
   /** The first row of `wanted` that has no key; undefined if all have one. */
   readonly missing: KeyRow | undefined;
   /**
@@ -154,7 +154,7 @@ export function findRows({ wanted, columns, segments, isUnique }: RowSearch): Fo
         );
       });
     }),
-    distinct: table.size + locatedCount,
+    distinctKeyCount: table.size + locatedCount,
     missing: rowWithoutKey,
     repeated: repeatedKey,
   };

@@ -62,7 +62,7 @@ export function forEachStoredKey(
   const pagesToSearch = wantedPages(file, columns);
   const order = [...columns.keys()];
   if (pagesToSearch)
-    order.sort((a, b) => pagesToSearch.pagesLeft[a]! - pagesToSearch.pagesLeft[b]!);
+    order.sort((a, b) => pagesToSearch.pageCounts[a]! - pagesToSearch.pageCounts[b]!);
   const visitPart = (
     first: number,
     load: (column: WantedLeaf & KeyColumn) => MemoryColumn | undefined,

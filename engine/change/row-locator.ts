@@ -1,5 +1,5 @@
 import { dataViewOf } from '../core/buffers.js';
-import { chunkLength, idLength, parseRecordId, rowOfRecordId } from '../ingest/record-ids.js';
+import { chunkPrefixLength, idLength, parseRecordId, rowOfRecordId } from '../ingest/record-ids.js';
 import { FacetOverflow } from '../query/memory/facets/facet-overflow.js';
 import { StringTable } from '../query/memory/facets/string-table.js';
 import { deletedRows, type DeletionVector } from '../store/deletion-vector.js';
@@ -58,7 +58,7 @@ export class RowLocator {
         const parsedId = parseRecordId(firstId);
         if (parsedId === undefined) throw new Error(`${firstId} is no _id of a run`);
         const [chunkName, first] = parsedId;
-        const chunk = this.#chunks.add(Buffer.from(chunkName), 0, chunkLength);
+        const chunk = this.#chunks.add(Buffer.from(chunkName), 0, chunkPrefixLength);
         runs.push({ chunk, segment, offset, first, end: first + rows });
         offset += rows;
       }
@@ -126,7 +126,7 @@ export class RowLocator {
   #chunkOf(bytes: Buffer, start: number): number {
     const view = bytes === this.#lastBytes ? this.#lastView : dataViewOf(bytes);
     if (!isSameChunk(this.#lastView, this.#lastStart, view, start)) {
-      this.#lastChunk = this.#chunks.find(bytes, start, start + chunkLength);
+      this.#lastChunk = this.#chunks.find(bytes, start, start + chunkPrefixLength);
       this.#lastBytes = bytes;
       this.#lastView = view;
       this.#lastStart = start;
@@ -143,14 +143,14 @@ function rowBitsOf({ rows, deletion }: SegmentWithIdRuns): RowBits {
   return { deletedBits, foundBits };
 }
 
-const emptyChunkId = Buffer.alloc(chunkLength);
+const emptyChunkId = Buffer.alloc(chunkPrefixLength);
 
 /**
  * Whether the `_id`s at these positions belong to the same chunk. The end of the chunk's name is compared first, because it differs most
  * often.
  */
 function isSameChunk(a: DataView, aStart: number, b: DataView, bStart: number): boolean {
-  for (let i = chunkLength - 4; i > 0; i -= 4)
+  for (let i = chunkPrefixLength - 4; i > 0; i -= 4)
     if (a.getInt32(aStart + i) !== b.getInt32(bStart + i)) return false;
   return a.getInt32(aStart) === b.getInt32(bStart);
 }

@@ -14,7 +14,7 @@ export interface WantedLeaf {
 interface WantedPages {
   readonly pages: readonly RowPage[];
   /** For each column of the key, the number of pages that its bounds alone leave. */
-  readonly pagesLeft: readonly number[];
+  readonly pageCounts: readonly number[];
   /** Returns the entries of the dictionary of a column, as in `loadPage`. */
   entriesOf(leaf: SegmentLeaf, group: RowGroup): DecodedValues | undefined;
 }
@@ -47,7 +47,7 @@ export function wantedPages(
     if (pagesWithinBounds === undefined) return undefined;
     pages.push(...pagesByContent(file, group, columns, pagesWithinBounds, entriesOf));
   }
-  return { pages, pagesLeft, entriesOf };
+  return { pages, pageCounts: pagesLeft, entriesOf };
 }
 
 /** Returns the pages of a row group that the bounds leave; undefined without an index. Adds to `pagesLeft` how many each column leaves. */

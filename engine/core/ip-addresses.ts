@@ -7,7 +7,7 @@ export interface IpAddress {
 /** A CIDR block: the addresses whose first `bits` bits are those of `address`. */
 export interface CidrBlock {
   readonly address: IpAddress;
-  readonly bits: number;
+  readonly prefixLength: number;
 }
 
 /**
@@ -33,16 +33,16 @@ export function parseCidrBlock(text: string): CidrBlock | undefined {
   // In an IPv4-mapped IPv6 address, the prefix length counts the bits of IPv6, so 96 bits are subtracted.
   const mappedBits = address.family === 4 && host.includes(':') ? 96 : 0;
   const bits = length === undefined ? maxBits : Number(length) - mappedBits;
-  return bits >= 0 && bits <= maxBits ? { address, bits } : undefined;
+  return bits >= 0 && bits <= maxBits ? { address, prefixLength: bits } : undefined;
 }
 
 /** Whether a CIDR block contains an IP address. */
 export function cidrContains(
-  { address: { family, value }, bits }: CidrBlock,
+  { address: { family, value }, prefixLength }: CidrBlock,
   address: IpAddress,
 ): boolean {
   if (family !== address.family) return false;
-  const hostBits = BigInt((family === 4 ? 32 : 128) - bits);
+  const hostBits = BigInt((family === 4 ? 32 : 128) - prefixLength);
   return value >> hostBits === address.value >> hostBits;
 }
 

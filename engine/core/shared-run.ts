@@ -6,7 +6,7 @@ export class SharedRun<T> {
   hasFailed = false;
   readonly #result: Promise<T>;
   readonly #controller = new AbortController();
-  #waiting = 0;
+  #waiterCount = 0;
   #hasEnded = false;
 
   /** Starts the computation. */
@@ -21,12 +21,12 @@ export class SharedRun<T> {
 
   /** Returns the result. Rejects with `canceled` if `signal` aborts first, which does not affect others that wait. */
   async wait(signal?: AbortSignal): Promise<T> {
-    this.#waiting++;
+    this.#waiterCount++;
     try {
       return await (signal ? raceWithAbort(this.#result, signal) : this.#result);
     } finally {
-      this.#waiting--;
-      if (this.#waiting === 0 && !this.#hasEnded) {
+      this.#waiterCount--;
+      if (this.#waiterCount === 0 && !this.#hasEnded) {
         this.hasFailed = true;
         this.#controller.abort();
       }

@@ -98,7 +98,7 @@ export class Expression {
    * The index of the path whose value is the result of the expression in all records that have a value there; undefined for other
    * expressions.
    */
-  get projectedPath(): number | undefined {
+  get projectedPathIndex(): number | undefined {
     return this.#pathIndex(memberPathOf(this.#tree));
   }
 
@@ -116,7 +116,7 @@ export class Expression {
    * The index of the path of the only value of the record that is an argument of the only call of a dataset function, unchanged, if every
    * evaluation makes that call; otherwise undefined.
    */
-  get callArgumentPath(): number | undefined {
+  get callArgumentPathIndex(): number | undefined {
     return this.#pathIndex(findCallArgumentPath(this.#tree));
   }
 

@@ -138,7 +138,7 @@ export class FindingCollector {
     this.hasEnded = true;
   }
 
-  damaged(): void {
+  markDamaged(): void {
     this.isDamaged = true;
   }
 

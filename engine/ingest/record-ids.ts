@@ -10,9 +10,9 @@ const chunkDigits = 4;
 const rowDigits = 5;
 
 /** Length of the part of an `_id` that all records of a chunk share, in characters. */
-export const chunkLength = commitDigits + chunkDigits;
+export const chunkPrefixLength = commitDigits + chunkDigits;
 /** Length of a record's `_id` in characters. */
-export const idLength = chunkLength + rowDigits;
+export const idLength = chunkPrefixLength + rowDigits;
 
 /** A batch with the columns `_id` and `_commit`, which have their own buffers. */
 interface IdentifiedBatch extends Batch {
@@ -66,13 +66,13 @@ export function firstRecordId(commitId: number, chunk: number): string {
  */
 export function parseRecordId(id: string): readonly [chunk: string, row: number] | undefined {
   if (id.length !== idLength || !/^[0-9a-z]+$/.test(id)) return undefined;
-  return [id.slice(0, chunkLength), parseInt(id.slice(chunkLength), 36)];
+  return [id.slice(0, chunkPrefixLength), parseInt(id.slice(chunkPrefixLength), 36)];
 }
 
 /** Returns the row in its chunk of a record whose `_id` begins at `start`; -1 if a character of the row is not a digit of base 36. */
 export function rowOfRecordId(bytes: Uint8Array, start: number): number {
   let row = 0;
-  for (let at = start + chunkLength; at < start + idLength; at++) {
+  for (let at = start + chunkPrefixLength; at < start + idLength; at++) {
     const code = bytes[at]!;
     if (code >= 48 && code <= 57) row = row * 36 + code - 48;
     else if (code >= 97 && code <= 122) row = row * 36 + code - 87;
@@ -99,8 +99,8 @@ function recordIdColumn(rows: number, commitId: number, chunk: number): PooledCo
   if (rows > 36 ** rowDigits) throw new AppError('internal', `${rows} records in one chunk`);
   const current = new TextEncoder().encode(prefix + '0'.repeat(rowDigits));
   const bytes = repeatBytes(rows, current);
-  for (let row = 0, at = chunkLength; row < rows; row++, at += idLength) {
-    for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[chunkLength + i]!;
+  for (let row = 0, at = chunkPrefixLength; row < rows; row++, at += idLength) {
+    for (let i = 0; i < rowDigits; i++) bytes[at + i] = current[chunkPrefixLength + i]!;
     // Increments the number in base 36 in place: 9 is followed by a, z by 0 with a carry.
     for (let i = idLength - 1; i >= 0; i--) {
       const c = current[i]!;

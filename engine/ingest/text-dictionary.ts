@@ -34,7 +34,7 @@ export function textDictionary(texts: readonly (string | null | undefined)[]): T
 }
 
 /** Returns the size of the longest text in bytes. */
-export function longestText({ begins, ends }: TextDictionary): number {
+export function longestTextBytes({ begins, ends }: TextDictionary): number {
   let longest = 0;
   for (let i = 0; i < ends.length; i++) longest = Math.max(longest, ends[i]! - begins[i]!);
   return longest;

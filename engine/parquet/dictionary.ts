@@ -72,14 +72,14 @@ class DictionaryBuilder {
   readonly #indices: Int32Array;
   readonly #values: Int32s | Int64s | Strings;
   /** The average number of bytes of a value in PLAIN. */
-  readonly #bytes: number;
+  readonly #bytesPerValue: number;
   readonly #alternativeShare: number;
 
   constructor(values: Int32s | Int64s | Strings, alternativeShare: number) {
     this.#values = values;
     this.#alternativeShare = alternativeShare;
     this.#indices = acquireBuffer(Int32Array, values.count);
-    this.#bytes = plainBytes(values) / Math.max(1, values.count);
+    this.#bytesPerValue = plainBytes(values) / Math.max(1, values.count);
   }
 
   /** Adds a column whose values are all equal. */
@@ -238,8 +238,8 @@ class DictionaryBuilder {
    */
   #size(seen: number): number {
     const indices = (seen * bitWidth(this.#entries - 1)) / 8;
-    const otherBytes = seen * this.#bytes * this.#alternativeShare;
-    return (this.#entries * this.#bytes + indices) / otherBytes;
+    const otherBytes = seen * this.#bytesPerValue * this.#alternativeShare;
+    return (this.#entries * this.#bytesPerValue + indices) / otherBytes;
   }
 
   /**

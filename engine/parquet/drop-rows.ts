@@ -5,7 +5,7 @@ import type { DecodedLeaf } from './read-column-chunk.js';
 interface ReducedPart {
   readonly part: DecodedLeaf;
   /** The number of dropped values. */
-  readonly values: number;
+  readonly droppedValueCount: number;
   /** The number of bytes of the dropped strings. */
   readonly stringBytes: number;
 }
@@ -20,7 +20,7 @@ export function withoutRows(
   rows: Int32Array,
   first: number,
 ): ReducedPart {
-  const nothing = { part, values: 0, stringBytes: 0 };
+  const nothing = { part, droppedValueCount: 0, stringBytes: 0 };
   if (rows.length === 0) return nothing;
   const { slots, definition, repetition } = part;
   const keptDefinition = new Uint16Array(slots);
@@ -67,7 +67,7 @@ export function withoutRows(
     repetition: keptRepetition && truncateArray(keptRepetition, keptSlots),
     values,
   };
-  return { part: reducedPart, values: dropped, stringBytes };
+  return { part: reducedPart, droppedValueCount: dropped, stringBytes };
 }
 
 /** Returns the index of the first element that is not less than `least`. */

@@ -127,7 +127,7 @@ async function runSearch<Access>(
 ): Promise<Omit<SearchAnswer, 'took'>> {
   const scope = request.vaultScope === 'access' ? 'own' : 'readable';
   const vaults = await table.vaults(access, scope);
-  const rank = compileRank(request.scores);
+  const rank = compileRank(request.scoreClauses);
   const top = new TopDocuments(request.offset + request.limit, request.ordering, rank);
   const counters = (request.facets ?? []).map(createFacetCounter);
   const counts = new Map<number, number>();
@@ -209,10 +209,15 @@ class SearchYieldTimer {
 }
 
 /** Returns the columns of objects that the request uses. */
-function usedColumns({ predicate, ordering, facets, scores }: SearchRequest): Set<SearchColumn> {
+function usedColumns({
+  predicate,
+  ordering,
+  facets,
+  scoreClauses,
+}: SearchRequest): Set<SearchColumn> {
   const fields = [
     ...fieldsRead(predicate),
-    ...scores.flatMap(({ item }) => fieldsRead(item)),
+    ...scoreClauses.flatMap(({ item }) => fieldsRead(item)),
     ...ordering.map(({ field }) => field),
     ...(facets ?? []).flatMap(facetFields),
   ];

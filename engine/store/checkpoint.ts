@@ -167,14 +167,14 @@ function* actionsOfState(datasetId: number, state: LogState): Generator<LogActio
   yield { txn: { appId: nextRowIdAppId, version: state.nextRowId } };
   for (const segment of state.live.values()) {
     const { tags, ...add } = addAction(segment, state.columns, addedAtMs(segment.path));
-    const { deletion, deletedAt, latestDeletedAt } = segment;
+    const { deletion, deletedAt, latestTimeBeforeDeletion } = segment;
     const deletionTimeTags = deletion && {
       ...timeTag(deletedAtTagKey, deletedAt),
-      ...timeTag(latestDeletedAtTagKey, latestDeletedAt),
+      ...timeTag(latestDeletedAtTagKey, latestTimeBeforeDeletion),
     };
     yield { add: { ...add, dataChange: false, tags: { ...tags, ...deletionTimeTags } } };
   }
-  for (const [path, { bytes, removedAt, latestRemovedAt, isVacuumed }] of state.removed)
+  for (const [path, { bytes, removedAt, latestTimeBeforeRemoval, isVacuumed }] of state.removed)
     yield {
       remove: {
         path,
@@ -185,7 +185,7 @@ function* actionsOfState(datasetId: number, state: LogState): Generator<LogActio
         size: bytes,
         tags: {
           ...(isVacuumed && { [vacuumedTagKey]: 'true' }),
-          ...timeTag(latestRemovedAtTagKey, latestRemovedAt),
+          ...timeTag(latestRemovedAtTagKey, latestTimeBeforeRemoval),
         },
       },
     };
@@ -229,15 +229,15 @@ export async function readCheckpoint(
       const tags = objectOfEntries(add['tags']);
       const segment = segmentOfAddAction({ ...add, tags }, state.columns);
       const deletedAt = parseTimeTag(tags[deletedAtTagKey]);
-      const latestDeletedAt = parseTimeTag(tags[latestDeletedAtTagKey]);
-      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt, latestDeletedAt }); // prettier-ignore
+      const latestTimeBeforeDeletion = parseTimeTag(tags[latestDeletedAtTagKey]);
+      live.set(segment.path, deletedAt === undefined ? segment : { ...segment, deletedAt, latestTimeBeforeDeletion }); // prettier-ignore
     }
     if (remove !== undefined) {
       const tags = objectOfEntries(remove['tags']);
       removed.set(String(remove['path']), {
         bytes: Number(remove['size']),
         removedAt: Number(remove['deletionTimestamp']),
-        latestRemovedAt: parseTimeTag(tags[latestRemovedAtTagKey]),
+        latestTimeBeforeRemoval: parseTimeTag(tags[latestRemovedAtTagKey]),
         isVacuumed: tags[vacuumedTagKey] === 'true',
       });
     }

@@ -78,10 +78,12 @@ function largelyDeletedSegments(
 
 /** Returns whether no deleted row of a segment need be kept for rollbacks. */
 export function isDeletionExpired(
-  { deletion, deletedAt = 0, latestDeletedAt }: Segment,
+  { deletion, deletedAt = 0, latestTimeBeforeDeletion }: Segment,
   { dropBefore, now }: DeletionWindow,
 ): boolean {
-  return deletion === undefined || entryTimeAt(now, deletedAt, latestDeletedAt) < dropBefore;
+  return (
+    deletion === undefined || entryTimeAt(now, deletedAt, latestTimeBeforeDeletion) < dropBefore
+  );
 }
 
 function outdatedSegments(segments: readonly Segment[]): readonly Segment[] | undefined {

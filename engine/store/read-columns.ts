@@ -79,7 +79,10 @@ export async function appendSegmentParts(
         const reduced = withoutRows(part, source.leaves[leaf]!.maxDefinition, leftOutRows, first);
         const key = JSON.stringify(meta.path_in_schema);
         const [values, stringBytes] = droppedColumns.get(key) ?? [0, 0];
-        droppedColumns.set(key, [values - reduced.values, stringBytes - reduced.stringBytes]);
+        droppedColumns.set(key, [
+          values - reduced.droppedValueCount,
+          stringBytes - reduced.stringBytes,
+        ]);
         return reduced.part;
       };
       const end = first + Number(rows);

@@ -4,7 +4,7 @@ export interface RemovedFile {
   /** The time of the log entry that removed the segment, in milliseconds since 1970. Until then, the version before it was the newest. */
   readonly removedAt: number;
   /** The latest time of the log entries before the one that removed the segment, if that time is later than `removedAt` (entry-time.ts). */
-  readonly latestRemovedAt?: number | undefined;
+  readonly latestTimeBeforeRemoval?: number | undefined;
   /** Whether a vacuum has begun to remove the file. */
   readonly isVacuumed: boolean;
 }
@@ -63,7 +63,10 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
   }
 
   /** Returns whether a file is the one that follows these files in the shared map, or can be added to it. */
-  #isNext(path: string, { bytes, removedAt, latestRemovedAt, number }: NumberedFile): boolean {
+  #isNext(
+    path: string,
+    { bytes, removedAt, latestTimeBeforeRemoval, number }: NumberedFile,
+  ): boolean {
     const knownFile = this.#files.get(path);
     // All logs begin with the same empty state.
     if (knownFile === undefined) return number > 0 && this.#files.size === number;
@@ -71,7 +74,7 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
       knownFile.number === number &&
       knownFile.bytes === bytes &&
       knownFile.removedAt === removedAt &&
-      knownFile.latestRemovedAt === latestRemovedAt &&
+      knownFile.latestTimeBeforeRemoval === latestTimeBeforeRemoval &&
       !knownFile.isVacuumed
     );
   }

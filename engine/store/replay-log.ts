@@ -176,12 +176,10 @@ function copyState(state: LogState): MutableState {
 }
 
 function applyToState(datasetId: number, state: MutableState, entry: LogEntry): void {
-  const followingSegments = entry.isRewrite
-    ? removeFollowingSegments(datasetId, state, entry)
-    : [];
+  const followingSegments = entry.isRewrite ? removeFollowingSegments(datasetId, state, entry) : [];
   const deletionTimes = entry.isRewrite
     ? lastDeletionOf(entry.remove.flatMap(({ path }) => state.live.get(path) ?? []))
-    : { deletedAt: entry.time, latestDeletedAt: entry.latestTime };
+    : { deletedAt: entry.time, latestTimeBeforeDeletion: entry.latestTime };
   const checkKnown = (path: string, { encoded }: Partial<DeletionVector> = {}): void => {
     const knownSegment = state.live.get(path);
     if (knownSegment === undefined)
@@ -203,7 +201,7 @@ function applyToState(datasetId: number, state: MutableState, entry: LogEntry): 
     const updatedSegment = {
       ...liveSegment,
       deletedAt: undefined,
-      latestDeletedAt: undefined,
+      latestTimeBeforeDeletion: undefined,
       deletion: undefined,
       ...segment,
     };
@@ -235,7 +233,7 @@ function withBaseRowId(segment: Segment, next: number): Segment {
   return { ...segment, baseRowId: next };
 }
 
-type DeletionTimes = Pick<Segment, 'deletedAt' | 'latestDeletedAt'>;
+type DeletionTimes = Pick<Segment, 'deletedAt' | 'latestTimeBeforeDeletion'>;
 
 function withDeletionTimes(segment: Segment, times: DeletionTimes): Segment {
   return segment.deletion === undefined ? segment : { ...segment, ...times };
@@ -243,10 +241,12 @@ function withDeletionTimes(segment: Segment, times: DeletionTimes): Segment {
 
 /** Returns when rows of these segments were last deleted. */
 function lastDeletionOf(segments: readonly DeletionTimes[]): DeletionTimes {
-  const latestTimes = segments.flatMap(({ latestDeletedAt }) => latestDeletedAt ?? []);
+  const latestTimes = segments.flatMap(
+    ({ latestTimeBeforeDeletion }) => latestTimeBeforeDeletion ?? [],
+  );
   return {
     deletedAt: Math.max(0, ...segments.map(({ deletedAt = 0 }) => deletedAt)),
-    latestDeletedAt: latestTimes.length > 0 ? Math.max(...latestTimes) : undefined,
+    latestTimeBeforeDeletion: latestTimes.length > 0 ? Math.max(...latestTimes) : undefined,
   };
 }
 
@@ -307,7 +307,7 @@ export async function buildSnapshot(
   return {
     datasetId,
     version: state.version,
-    unsettledEntry: state.unsettledEntry,
+    unsettledEntry: state.unsettledEntryChecksum,
     columns: state.columns,
     segments,
     isInterleaved: areRowIdsInterleaved(segments),

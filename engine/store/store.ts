@@ -38,7 +38,7 @@ export interface Segment {
   /** When rows of the segment were last deleted or restored, in milliseconds since 1970; in a snapshot, present with `deletion`. */
   readonly deletedAt?: number | undefined;
   /** The latest time of the log entries before `deletedAt`, if it is later (entry-time.ts). */
-  readonly latestDeletedAt?: number | undefined;
+  readonly latestTimeBeforeDeletion?: number | undefined;
   /**
    * The row id of the segment's first row (row-ids.ts), if the segment does not store row ids. Every segment in a snapshot of a log has it
    * or stores row ids.

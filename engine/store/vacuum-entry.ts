@@ -40,7 +40,7 @@ export function applyVacuum(
   for (const path of step.files) {
     const file = removed.get(path);
     if (file === undefined) return `vacuums ${path}, which no version has removed`;
-    const removedAt = entryTimeAt(time, file.removedAt, file.latestRemovedAt);
+    const removedAt = entryTimeAt(time, file.removedAt, file.latestTimeBeforeRemoval);
     state.readableSince = Math.max(state.readableSince, removedAt);
   }
   const vacuumedPaths = new Set(step.files);

@@ -115,8 +115,9 @@ export class Vacuums {
   async isDue(datasetId: number, { removed }: LogState): Promise<boolean> {
     const { keepMs, now } = this.#options;
     const dueBefore = (await this.expiredBefore(datasetId)) - keepMs / 7;
-    for (const [, { isVacuumed, removedAt, latestRemovedAt }] of removed) {
-      if (isVacuumed || entryTimeAt(now(), removedAt, latestRemovedAt) <= dueBefore) return true;
+    for (const [, { isVacuumed, removedAt, latestTimeBeforeRemoval }] of removed) {
+      if (isVacuumed || entryTimeAt(now(), removedAt, latestTimeBeforeRemoval) <= dueBefore)
+        return true;
       // The files are in the order of their removal, so this one decides, unless the clock was ahead when it was removed.
       if (removedAt <= now()) return false;
     }
@@ -161,8 +162,11 @@ export class Vacuums {
       const neededPaths = new Set([...pinnedSnapshots.values()].flatMap(({ segments }) => segments.map(({ path }) => path))); // prettier-ignore
       const files: VacuumFile[] = [];
       const freshFiles: string[] = [];
-      for (const [path, { bytes, removedAt, latestRemovedAt, isVacuumed }] of state.removed) {
-        const isKept = entryTimeAt(now(), removedAt, latestRemovedAt) > removedBefore;
+      for (const [
+        path,
+        { bytes, removedAt, latestTimeBeforeRemoval, isVacuumed },
+      ] of state.removed) {
+        const isKept = entryTimeAt(now(), removedAt, latestTimeBeforeRemoval) > removedBefore;
         if (!isVacuumed && (isKept || neededPaths.has(path))) continue;
         if (!isVacuumed) freshFiles.push(path);
         files.push({ path, bytes });

@@ -412,7 +412,7 @@ export class CsvParser extends CellScanner {
   #checkRow(cellCount: number, filled: number): void {
     const context = this.#context;
     if (this.unclosedQuoteLine > 0) {
-      this.#report.damaged();
+      this.#report.markDamaged();
       if (context.hasFailed) return;
       context.line = this.unclosedQuoteLine;
       return context.reject(codes.unreadableLine, null, unclosedQuoteMessage);

@@ -75,7 +75,7 @@ export function readXml(
       context.beginRecord(fault.byteOffset);
       out.rollback(out.rows);
       context.reject(codes.unreadableLine, null, `column ${column}: ${fault.message}`);
-      report.damaged();
+      report.markDamaged();
       report.markEndOfRecords();
     }
     if (!isRestarted) return true;

@@ -45,14 +45,14 @@ export function createHost({ user, now }: EvaluationContext, answers: HostAnswer
     functions: createFunctions((name) => (runtime, args) =>
       answers.valueOf(runtime, name, argumentsJson(runtime, args)),
     ),
-    ahead: {
+    callPrefetcher: {
       host: {
         ...origin,
         functions: createFunctions((name) => (runtime, args) =>
           answers.knownValueOf(runtime, name, argumentsJson(runtime, args)),
         ),
       },
-      get missed() {
+      get missedCallCount() {
         return answers.missedAnswerCount;
       },
       missedCall: (value) => answers.missedCall(value),

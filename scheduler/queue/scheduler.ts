@@ -143,7 +143,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     queue,
     report,
     counted: ({ objectId, revision }, records) =>
-      catalog.objects.countDocuments(objectId, revision, records),
+      catalog.objects.setDocumentsCount(objectId, revision, records),
   });
 
   const { keepVersionsDays: days } = config;

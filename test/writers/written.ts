@@ -18,7 +18,7 @@ import {
 import { batchOf } from '../engine/store/random.js';
 import { writeSegment } from '../engine/store/write-segment.js';
 
-export const wholeRequest: QueryRequest = { predicate: all, scores: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
+export const wholeRequest: QueryRequest = { predicate: all, scoreClauses: [], fields: null, excludeFields: [], ordering: [], limit: 10_000_000, offset: 0, facets: null }; // prettier-ignore
 
 /** The provenance in the metadata of the files that tests write. */
 export const provenance = { dataset_id: 7, query: { filters: [['gene', '>', 'a&b']] } };

@@ -144,7 +144,7 @@ async function groupCallsByQuery(
     const request = await nullOnAppError(() => groupedFunction.parseCall(openedDataset, args));
     // Scores of different queries are not comparable, and the records of a joint query have one order, so each call that sorts by relevance
     // is answered by a query of its own.
-    if (request === null || request.scores.length > 0) continue;
+    if (request === null || request.scoreClauses.length > 0) continue;
     const selection = callSelection(request.predicate);
     if (selection.keys.length === 0) continue;
     const group = groups.get(selection.shape) ?? [request, []];

@@ -106,7 +106,7 @@ const datasetFunctions: Readonly<Record<string, DatasetFunction>> = {
       const answer = await openedDataset.executeQuery(body, {
         limit: pageSize,
         offset,
-        scores: [],
+        scoreClauses: [],
       });
       for (const record of parseJson(answer.results) as readonly unknown[])
         values.push(...nonEmptyValuesAt(record, field.path));

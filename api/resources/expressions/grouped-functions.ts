@@ -70,7 +70,7 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
       openedDataset.requireField(name);
       return openedDataset.parseRequest(
         { entities, filters, query },
-        { limit: 0, scores: [], fields: [] },
+        { limit: 0, scoreClauses: [], fields: [] },
       );
     },
     async answerGroup({ openedDataset, args, request }, selections) {
@@ -96,7 +96,7 @@ export const groupedFunctions: Readonly<Record<BatchFunction, GroupedFunction>> 
   dataset_count: {
     selectorPositions: [1, 2],
     parseCall: (openedDataset, [, entities, filters, query]) =>
-      openedDataset.parseRequest({ entities, filters, query }, { limit: 0, scores: [] }),
+      openedDataset.parseRequest({ entities, filters, query }, { limit: 0, scoreClauses: [] }),
     async answerGroup({ openedDataset, request }, selections) {
       const counts =
         (await countByFacets(openedDataset, request, selections)) ??

@@ -70,7 +70,7 @@ async function readFieldLookup(
   const { parseCall, selectorPositions } = groupedFunctions[name];
   const openedDataset = await openDataset(scope, args[0]);
   const request = await parseCall(openedDataset, args);
-  if (request.scores.length > 0) return null;
+  if (request.scoreClauses.length > 0) return null;
   const [entities, filters] = selectorPositions.map((at) => args[at]);
   const template = SelectionTemplate.ofCall(entities, filters, request.predicate);
   const selection = template?.selection(entities, filters);

@@ -132,7 +132,7 @@ export class MembershipsController {
     return answerList<VaultRow>(request, query, {
       rows: (page) => catalog.vaults.list({ viewer: viewerOf(caller), groupId: id }, page),
       views: async (rows) => {
-        const permissionByVault = await catalog.groups.vaults(id);
+        const permissionByVault = await catalog.groups.permissions(id);
         const contexts = await presenterFor(this.context, request).loadVaultContexts(rows);
         return rows.flatMap((row, i) => {
           const permission = permissionByVault.get(row.id);

@@ -48,7 +48,7 @@ export class Annotation {
   readonly #pre: Expression | undefined;
   readonly #post: Expression | undefined;
   /** The fields that `prefetchCalls` computes: all if `#postAhead` is defined, otherwise those that `fieldsToPrefetch` returns. */
-  readonly #ahead: readonly CompiledField[];
+  readonly #prefetchedFields: readonly CompiledField[];
   readonly #postAhead: Expression | undefined;
   readonly #values: readonly (PyValue | undefined)[];
   readonly #declared: readonly string[];
@@ -66,7 +66,7 @@ export class Annotation {
     this.#pre = compile('pre_annotation_expression', request.preExpression);
     this.#post = compile('post_annotation_expression', request.postExpression);
     this.#postAhead = this.#post?.datasetCallCount ? this.#post : undefined;
-    this.#ahead = this.#postAhead ? this.#fields : fieldsToPrefetch(this.#fields);
+    this.#prefetchedFields = this.#postAhead ? this.#fields : fieldsToPrefetch(this.#fields);
     this.#values = [
       null,
       request.sourceFilename ?? null,
@@ -96,7 +96,7 @@ export class Annotation {
   get prefetchExpressions(): readonly Expression[] {
     return definedItems([
       this.#pre,
-      ...this.#ahead.map(({ expression }) => expression),
+      ...this.#prefetchedFields.map(({ expression }) => expression),
       this.#postAhead,
     ]);
   }
@@ -126,7 +126,7 @@ export class Annotation {
   /** Evaluates a record only to determine its calls of dataset functions; the results are dropped. */
   prefetchCalls(input: PyDict, host: ExpressionHost): void {
     for (const record of this.#reshape(this.#pre, 'pre', input, null, host)) {
-      this.#runFields(record, null, host, this.#ahead);
+      this.#runFields(record, null, host, this.#prefetchedFields);
       if (this.#postAhead) this.#reshape(this.#postAhead, 'post', record, null, host);
     }
   }

@@ -205,7 +205,7 @@ export function compileLambda(
   const code = {
     parameters: {
       names: positional.map(({ name }) => name),
-      positionalOnly: parametersOf('positional-only').length,
+      positionalOnlyCount: parametersOf('positional-only').length,
       keywordOnly: keywordOnly.map(({ name }) => name),
       hasRest: restParameters.length > 0,
       hasKeywords: keywords.length > 0,

@@ -45,7 +45,7 @@ export function findAll(
   const items: PyValue[] = [];
   for (const match of allMatches(runtime, program, subject)) {
     runtime.budget.chargeOneElement(items.length);
-    if (program.groups === 0) items.push(subject.slice(match[0], match[1]));
+    if (program.groupCount === 0) items.push(subject.slice(match[0], match[1]));
     else {
       const groups = groupsOf(program, subject, match).map((group) => group ?? '');
       items.push(groups.length === 1 ? groups[0]! : new PyTuple(groups));
@@ -127,7 +127,7 @@ function* allMatches(
 }
 
 function groupsOf(program: RegexProgram, text: string, found: MatchSlots): (string | null)[] {
-  return Array.from({ length: program.groups }, (_, i) => {
+  return Array.from({ length: program.groupCount }, (_, i) => {
     const start = found[2 * i + 2]!;
     const end = found[2 * i + 3]!;
     return start < 0 || end < 0 ? null : text.slice(start, end);
@@ -195,7 +195,7 @@ function replacementParts(text: string, program: RegexProgram): (string | number
       const isNumber = number !== undefined || /^\d+$/.test(name!);
       const group = isNumber ? Number(number ?? name) : program.names.get(name!);
       if (group === undefined) throw regexError(`unknown group name '${name}'`);
-      if (group > program.groups) throw regexError(`invalid group reference ${group}`);
+      if (group > program.groupCount) throw regexError(`invalid group reference ${group}`);
       parts.push(group);
     } else if (Object.hasOwn(letters, letter!)) parts.push(letters[letter!]!);
     else if (/[A-Za-z]/.test(letter!) || letter === '') throw regexError(`bad escape ${whole}`);

@@ -36,7 +36,7 @@ export function lowerCaseCode(code: number): number {
 }
 
 /** Returns `code` and its forms in lower and upper case, if these are single code points; the same code may be returned repeatedly. */
-export function caseVariants(code: number): readonly number[] {
+export function caseForms(code: number): readonly number[] {
   const character = String.fromCodePoint(code);
   const singleCode = (text: string) =>
     Array.from(text).length === 1 ? [text.codePointAt(0)!] : [];

@@ -24,7 +24,7 @@ export class RegexMatcher {
   readonly #visited: Uint32Array;
   readonly #width: number;
   /** For each instruction, the index of its first state among the states at one position. */
-  readonly #states: Int32Array;
+  readonly #firstStates: Int32Array;
   #visits = 0;
 
   constructor(program: RegexProgram, text: string, budget: Budget) {
@@ -32,10 +32,10 @@ export class RegexMatcher {
     this.#text = text;
     this.#budget = budget;
     this.#width = text.length + 1;
-    this.#states = new Int32Array(program.instructions.length + 1);
+    this.#firstStates = new Int32Array(program.instructions.length + 1);
     for (const [i, loops] of program.loops.entries())
-      this.#states[i + 1] = this.#states[i]! + loops.length + 1;
-    const wordCount = Math.ceil((this.#states.at(-1)! * this.#width) / 32);
+      this.#firstStates[i + 1] = this.#firstStates[i]! + loops.length + 1;
+    const wordCount = Math.ceil((this.#firstStates.at(-1)! * this.#width) / 32);
     budget.chargeWorkspace(4 * wordCount);
     budget.charge(wordCount >>> 6);
     this.#visited = new Uint32Array(wordCount);
@@ -64,7 +64,7 @@ export class RegexMatcher {
 
   /** Returns the match at a position, if there is one; with `end`, the match must end there. */
   #matchAt(start: number, mustAdvance: boolean, end: number): number[] | undefined {
-    const { instructions, groups, loops } = this.#program;
+    const { instructions, groupCount, loops } = this.#program;
     const text = this.#text;
     const slots: number[] = Array.from({ length: this.#program.slots }, () => -1);
     // The backtracking stack of pairs: an instruction and the position at which to continue, or a slot (as -1 - slot) and its former value.
@@ -78,7 +78,10 @@ export class RegexMatcher {
       }
       for (;;) {
         if (
-          this.#isVisited(this.#states[next]! + countLoopsBegunBefore(slots, loops[next]!, at), at)
+          this.#isVisited(
+            this.#firstStates[next]! + countLoopsBegunBefore(slots, loops[next]!, at),
+            at,
+          )
         )
           break;
         const instruction = instructions[next]!;
@@ -111,7 +114,7 @@ export class RegexMatcher {
           const lookMatch = this.#look(instruction.program, at, instruction.width);
           if ((lookMatch === undefined) !== instruction.isNegative) break;
           if (lookMatch !== undefined && !instruction.isNegative)
-            for (let slot = 2; slot < 2 * groups + 2; slot++) {
+            for (let slot = 2; slot < 2 * groupCount + 2; slot++) {
               if (lookMatch[slot] === -1) continue;
               stack.push(-1 - slot, slots[slot]!);
               slots[slot] = lookMatch[slot]!;
@@ -147,7 +150,7 @@ export class RegexMatcher {
   }
 
   #forget(at: number): void {
-    for (let state = 0; state < this.#states.at(-1)!; state++) {
+    for (let state = 0; state < this.#firstStates.at(-1)!; state++) {
       const bit = state * this.#width + at;
       this.#visited[Math.floor(bit / 32)]! &= ~(1 << (bit & 31));
     }

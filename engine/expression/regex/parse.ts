@@ -1,6 +1,6 @@
 import { functionError } from '../values/expression-errors.js';
 import type { ExpressionError } from '../values/expression-errors.js';
-import { caseVariants, categoryTests, lowerCaseCode } from './character-classes.js';
+import { caseForms, categoryTests, lowerCaseCode } from './character-classes.js';
 import type { Assertion, ParsedRegex, RegexFlags, RegexNode } from './regex-tree.js';
 
 /** Maximum length of a pattern, in UTF-16 code units. */
@@ -161,7 +161,7 @@ class RegexParser {
   #literal(code: number): RegexNode {
     if (!this.#flags.ignoreCase) return { kind: 'character', code };
     const foldedCode = lowerCaseCode(code);
-    const variants = caseVariants(code);
+    const variants = caseForms(code);
     if (variants.length < 2 || variants.every((one) => one === code))
       return { kind: 'character', code };
     return { kind: 'class', test: (one) => one === code || lowerCaseCode(one) === foldedCode };
@@ -302,7 +302,7 @@ class RegexParser {
 
   #range(from: number, to: number): (code: number) => boolean {
     if (!this.#flags.ignoreCase) return (code) => code >= from && code <= to;
-    return (code) => caseVariants(code).some((one) => one >= from && one <= to);
+    return (code) => caseForms(code).some((one) => one >= from && one <= to);
   }
 
   #take(): string {

@@ -26,7 +26,7 @@ type Instruction =
  */
 export interface RegexProgram {
   readonly instructions: readonly Instruction[];
-  readonly groups: number;
+  readonly groupCount: number;
   readonly slots: number;
   /** For each instruction, the slots of the enclosing loops whose passes may match nothing, from the outermost. */
   readonly loops: readonly (readonly number[])[];
@@ -78,7 +78,7 @@ function assembleProgram(
       ? String.fromCodePoint(first.code)
       : undefined;
   const { instructions, loops, slots } = assembler;
-  return { instructions, groups, slots, loops, names, firstCharacter };
+  return { instructions, groupCount: groups, slots, loops, names, firstCharacter };
 }
 
 class Assembler {

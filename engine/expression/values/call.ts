@@ -73,12 +73,12 @@ function bindParameters(
   args: readonly PyValue[],
   keywords: Keywords | undefined,
 ): void {
-  const { names, keywordOnly, hasRest, hasKeywords, positionalOnly } = parameters;
+  const { names, keywordOnly, hasRest, hasKeywords, positionalOnlyCount } = parameters;
   const count = names.length;
   for (let i = 0; i < Math.min(count, args.length); i++) slots[i] = args[i]!;
   const extra = new PyDict();
   for (const [name, value] of keywords ?? []) {
-    const at = names.indexOf(name, positionalOnly);
+    const at = names.indexOf(name, positionalOnlyCount);
     const keywordOnlyAt = at < 0 ? keywordOnly.indexOf(name) : -1;
     if (at >= 0) {
       if (slots[at] !== undefined)

@@ -131,7 +131,7 @@ export type CompiledNode = (frame: ActivationFrame) => PyValue;
 /** A parameter list. The first slots of the frame of a call hold `names`, then `keywordOnly`, then `*args` and `**kwargs`, if present. */
 interface LambdaParameters {
   readonly names: readonly string[];
-  readonly positionalOnly: number;
+  readonly positionalOnlyCount: number;
   readonly keywordOnly: readonly string[];
   readonly hasRest: boolean;
   readonly hasKeywords: boolean;
@@ -253,7 +253,7 @@ export interface ExpressionHost {
   /** Functions of the host by name. The arguments are values in the order of the declaration, undefined for one that is not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
   /** Collects calls that are to be answered together; absent in `ahead.host` itself. */
-  readonly ahead?: CallPrefetcher;
+  readonly callPrefetcher?: CallPrefetcher;
 }
 
 /** Collects the calls of dataset functions that evaluations are about to make, so that they are answered together. */
@@ -267,7 +267,7 @@ export interface CallPrefetcher {
    * The number of calls of host functions that have returned an empty value so far, because their answer is not known yet. An evaluation
    * during which it stays the same has its final result.
    */
-  readonly missed: number;
+  readonly missedCallCount: number;
   /**
    * Returns the noted call for which a function has returned this empty value, if this was the last empty value and is an empty list;
    * otherwise undefined. If the result of an evaluation is just the value of a call, it is known as soon as the call is answered.

@@ -12,7 +12,7 @@ import type { CountsByNode, RecordInspector } from './record-inspector.js';
 /** The part of a request that determines the matching records, their order, the page and the facets. */
 export type Selection = Pick<
   QueryRequest,
-  'predicate' | 'scores' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
+  'predicate' | 'scoreClauses' | 'ordering' | 'offset' | 'limit' | 'facets' | 'cursor'
 > & {
   /** The layout of the page, if the executor may return records with the rows. */
   readonly layout?: PageLayout;

@@ -11,7 +11,7 @@ export interface RecordInspector {
    * Returns, for each list of predicates, the number of records that satisfy all of them. Each predicate in `parts` is evaluated once per
    * record, however many of the predicates contain it.
    */
-  counts(
+  countConjunctions(
     lists: readonly (readonly Predicate[])[],
     parts: readonly Predicate[],
   ): Promise<readonly number[]>;

@@ -74,7 +74,7 @@ export async function countMatches(
       without: nodes.map((child) => ({ child, at: count(predicateWithReplacements(root, new Map([[child, all]]))) })),
     };
   }); // prettier-ignore
-  const counts = await inspector.counts(countedConjunctions, conditions);
+  const counts = await inspector.countConjunctions(countedConjunctions, conditions);
   const at = (index: number): number => counts[index]!;
   return {
     guesses: guessCounts.map(({ matches, left }) => ({ matches: at(matches), left: at(left) })),

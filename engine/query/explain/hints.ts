@@ -59,7 +59,7 @@ export async function findHints(
     ];
   });
   const conditions = leavesOf(root).map(({ predicate }) => predicate);
-  const counts = await inspector.counts(countedConditions, conditions);
+  const counts = await inspector.countConjunctions(countedConditions, conditions);
   return elementConditions.map(({ leaves, list, instead }, i): Hint => {
     const [apart, matches, left] = counts.slice(3 * i, 3 * i + 3);
     return {
@@ -137,7 +137,8 @@ function enclosingListFields(
   { source, predicate }: ExplainLeaf,
   index: FieldIndex,
 ): readonly FieldRef[] {
-  const namesField = source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
+  const namesField =
+    source.kind === 'filter' || (source.kind === 'term' && source.atom.field !== null);
   const [field] = fieldsRead(predicate);
   if (!namesField || field === undefined) return [];
   const ancestorPaths = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));

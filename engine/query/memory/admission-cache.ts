@@ -59,7 +59,7 @@ export class AdmissionCache {
   }
 
   /** Returns how many of the latest queries asked for the key, at most `maxCountedUses`; the running one counts if it has asked. */
-  uses(key: string): number {
+  useCountOf(key: string): number {
     return this.#entries.get(key)?.uses ?? 0;
   }
 

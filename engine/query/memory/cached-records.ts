@@ -94,7 +94,7 @@ function pageCacheForSingleRows(cache: AdmissionCache, columnOf: LoadedColumns):
     rows: {
       earlierRequests(key) {
         cache.get(key);
-        const earlierUses = cache.uses(key) - 1;
+        const earlierUses = cache.useCountOf(key) - 1;
         arePagesKept = earlierUses > 0 && cache.wouldStay(key, decodedRecordBytes);
         return arePagesKept ? earlierUses : 0;
       },

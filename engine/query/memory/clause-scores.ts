@@ -9,20 +9,20 @@ export interface LeafHits {
   readonly texts: Uint32Array | Int32Array;
   readonly scores: Float64Array;
   /** The greatest score of the texts. */
-  readonly most: number;
+  readonly greatestScore: number;
   /** For each row, the number of its text plus one, or 0 if it has no text; undefined if row i has text i. */
   readonly textOf: Uint16Array | Uint32Array | undefined;
   /** True if every score is 1 and has to be multiplied by the weight of the condition. */
   readonly isUnweighted: boolean;
 }
 
-export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), most: 0, textOf: undefined, isUnweighted: false }; // prettier-ignore
+export const noHits: LeafHits = { texts: new Uint32Array(0), scores: new Float64Array(0), greatestScore: 0, textOf: undefined, isUnweighted: false }; // prettier-ignore
 
 /** Returns the hits of a condition whose score is the same for all rows. */
 export function constantHits(rows: Int32Array): LeafHits {
   if (rows.length === 0) return { ...noHits, isUnweighted: true };
   const scores = new Float64Array(rows.length).fill(1);
-  return { texts: rows, scores, most: 1, textOf: undefined, isUnweighted: true };
+  return { texts: rows, scores, greatestScore: 1, textOf: undefined, isUnweighted: true };
 }
 
 /** Returns an upper bound of the scores of the rows of a segment. */
@@ -35,7 +35,7 @@ export function maxScore(
     clauses,
     tier,
     hitsByCondition,
-    (condition) => hitsByCondition.get(condition)!.most,
+    (condition) => hitsByCondition.get(condition)!.greatestScore,
   );
 }
 
@@ -81,7 +81,7 @@ export function competitiveRows(
     ranking.wants(
       clausesScore(clauses, tier, hitsByCondition, (condition) => scores.get(condition) ?? 0),
     );
-  const maxScores = new Map([...hitsByCondition].filter(([, hits]) => hits.most > 0).map(([condition, hits]) => [condition, hits.most])); // prettier-ignore
+  const maxScores = new Map([...hitsByCondition].filter(([, hits]) => hits.greatestScore > 0).map(([condition, hits]) => [condition, hits.greatestScore])); // prettier-ignore
   const selected = new Uint8Array(rows);
   // Conditions whose greatest scores together are too low for the requested page. A row that satisfies no other condition cannot be on the
   // page, so only the rows of the other conditions are candidates (MaxScore; Turtle and Flood 1995).
@@ -157,7 +157,7 @@ export function scoresByRow(
   const totals = new Float64Array(rows.length);
   const rowScoresByCondition = new Map<Predicate, Float64Array>();
   for (const [leaf, hits] of hitsByCondition)
-    if (hits.most > 0) rowScoresByCondition.set(leaf, rowScoresOfTexts(hits, rows));
+    if (hits.greatestScore > 0) rowScoresByCondition.set(leaf, rowScoresOfTexts(hits, rows));
   for (const clause of clauses) {
     const sums = new Float64Array(rows.length);
     if (hasTierScore(clause, clauses)) {

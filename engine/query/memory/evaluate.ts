@@ -54,15 +54,15 @@ export function compileMatchers(
  * on values are found while the query runs.
  */
 export function unsupportedSelection(
-  { predicate, scores, ordering, facets, cursor }: Selection,
+  { predicate, scoreClauses, ordering, facets, cursor }: Selection,
   { columns }: Pick<Snapshot, 'columns'>,
 ): string | undefined {
   if (cursor && ordering.length > 0) return 'the positions of a sorted cursor hold sort keys';
-  for (const condition of [predicate, ...sidePredicates(scores)]) {
+  for (const condition of [predicate, ...sidePredicates(scoreClauses)]) {
     const support = memorySupport(condition, columns);
     if (!support.supported) return support.reason;
   }
-  if (!isRankedByTerms(scores, columns)) return 'the text index does not tell the order';
+  if (!isRankedByTerms(scoreClauses, columns)) return 'the text index does not tell the order';
   return facets ? unsupportedFacetReason(facets, columns) : undefined;
 }
 

@@ -40,7 +40,7 @@ export async function readTextFrequencies(
   const totals = {
     records: sum(({ records }) => records),
     tokens: sum(({ tokens }) => tokens),
-    found: phrases.map((_, i) => sum(({ found }) => found[i]!)),
+    recordCounts: phrases.map((_, i) => sum(({ recordCounts }) => recordCounts[i]!)),
   };
   cachedFrequencies.set(cacheKey, totals);
   return totals;
@@ -74,22 +74,22 @@ async function selectByIndex(
   const frequencies = await readTextFrequencies(shards, snapshot, field, phrases.map(({ phrase }) => phrase), options); // prettier-ignore
   if (isUnsupported(frequencies)) return frequencies;
   const weights = new Map(
-    phrases.map(({ leaf }, i) => [leaf, bm25Weight(frequencies, frequencies.found[i]!)]),
+    phrases.map(({ leaf }, i) => [leaf, bm25Weight(frequencies, frequencies.recordCounts[i]!)]),
   );
-  const scores = selection.scores.map((score) => ({ ...score, weights }));
-  return searchIndex(shards, snapshot, { ...selection, scores }, options);
+  const scoreClauses = selection.scoreClauses.map((score) => ({ ...score, weights }));
+  return searchIndex(shards, snapshot, { ...selection, scoreClauses }, options);
 }
 
-/** Searches the text index for the page of a query that has a `oneFieldQuery`; the scores have their weights. */
+/** Searches the text index for the page of a query that has a `oneFieldQuery`; the score clauses have their weights. */
 export async function searchIndex(
   shards: Shards,
   snapshot: Snapshot,
   selection: Selection,
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
-  const { scores, offset, limit, cursor } = selection;
+  const { scoreClauses, offset, limit, cursor } = selection;
   const { field, query, phrases } = oneFieldQuery(selection, snapshot)!;
-  const { clauses, tier } = rankingClausesAndTier(scores);
+  const { clauses, tier } = rankingClausesAndTier(scoreClauses);
   const weights = new Map(clauses.flatMap(({ leaves }) => leaves));
   const weighedPhrases = phrases.map(({ leaf, phrase, boost }) => ({ ...phrase, boost, weight: weights.get(leaf)! })); // prettier-ignore
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;

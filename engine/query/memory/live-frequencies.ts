@@ -17,7 +17,11 @@ export function liveFrequencies(
   const { column } = matcher;
   const { summary } = column;
   const rowCounts = phrases.map((phrase) => matcher.countRowsWithPhrase(phrase));
-  const wholeFrequencies = { records: summary.records, tokens: summary.words, found: rowCounts };
+  const wholeFrequencies = {
+    records: summary.records,
+    tokens: summary.words,
+    recordCounts: rowCounts,
+  };
   if (view.deleted === undefined) return wholeFrequencies;
   const textOf = column.sharesTexts ? column.textOfRows() : undefined;
   const lists = column.isList ? column.valueLists() : undefined;
@@ -37,10 +41,14 @@ export function liveFrequencies(
   const liveCounts = phrases.map(
     (phrase, i) => rowCounts[i]! - countDeletedRowsWith(matcher, phrase, view.deleted!),
   );
-  return { records, tokens, found: liveCounts };
+  return { records, tokens, recordCounts: liveCounts };
 }
 
-function countDeletedRowsWith(matcher: ColumnMatcher, phrase: FoldedTerms, deleted: Int32Array): number {
+function countDeletedRowsWith(
+  matcher: ColumnMatcher,
+  phrase: FoldedTerms,
+  deleted: Int32Array,
+): number {
   const rows = matcher.matchingRows({ ...phrase, kind: 'phrase' });
   if (rows instanceof Int32Array) return intersectSorted(rows, deleted).length;
   let count = 0;

@@ -70,7 +70,7 @@ export function liveViewOf(
   );
   const bytes = missingColumns.reduce((sum, { whole }) => sum + cachedBytesOf(whole), 0);
   const isAdmitted = (key: string): boolean =>
-    cache.uses(key) > 1 && cache.maxBytesOf(key) >= bytes;
+    cache.useCountOf(key) > 1 && cache.maxBytesOf(key) >= bytes;
   if (!missingColumns.every(({ name }) => isAdmitted(keysOf(name).column))) return undefined;
   const rows = segment.rows - deletion.rows;
   const deletedRowList = deletedRows(deletion);

@@ -165,7 +165,7 @@ async function selectInShards(
   selection: Selection,
   options: RunOptions,
 ): Promise<SelectedRows | Unsupported> {
-  if (selection.scores.length > 0) return selectRanked(shards, snapshot, selection, options);
+  if (selection.scoreClauses.length > 0) return selectRanked(shards, snapshot, selection, options);
   if (isPageOfAllRecords(snapshot, selection))
     return selectFirstRows(shards, snapshot, selection, options);
   const { predicate, offset, limit, facets, cursor } = selection;
@@ -259,12 +259,12 @@ async function selectRanked(
   const selection = withoutUnsatisfiedConditions(weighedSelection);
   if (!selection.facets && oneFieldQuery(selection, snapshot))
     return searchIndex(shards, snapshot, selection, options);
-  const { predicate, scores, offset, limit, facets, cursor } = selection;
+  const { predicate, scoreClauses, offset, limit, facets, cursor } = selection;
   const preparedQuery = await prepareQuery(shards, snapshot, predicate, 0);
   const after = cursor?.after ? rankedRowAtPosition(cursor.after) : undefined;
   const relevance = {
-    ...rankingClausesAndTier(scores),
-    conditions: sidePredicates(scores),
+    ...rankingClausesAndTier(scoreClauses),
+    conditions: sidePredicates(scoreClauses),
     page: { after, offset: 0, limit: offset + limit },
   };
   const page = shardPageOf(shards, selection);

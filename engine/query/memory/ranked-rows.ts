@@ -118,14 +118,14 @@ function phraseHits(matcher: ColumnMatcher, phrase: FoldedTerms, weight: Bm25Wei
   if (texts.length === 0) return noHits;
   const { lengths } = column.texts();
   const scores = new Float64Array(texts.length);
-  let most = 0;
+  let greatestScore = 0;
   for (let i = 0; i < texts.length; i++) {
     const score = bm25(weight, times[i]!, lengths[texts[i]!]!);
     scores[i] = score;
-    if (score > most) most = score;
+    if (score > greatestScore) greatestScore = score;
   }
   const textOf = column.sharesTexts ? column.textOfRows() : undefined;
-  return { texts, scores, most, textOf, isUnweighted: false };
+  return { texts, scores, greatestScore, textOf, isUnweighted: false };
 }
 
 /** Returns the distinct sets of conditions that rows satisfy, as indices of the conditions, and for each row the index of its set. */

@@ -25,11 +25,11 @@ interface OneFieldQuery {
  * Returns the selection without the conditions that, according to the weights of its scores, no record satisfies; ANDs in the scores keep
  * all their conditions.
  */
-export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicate' | 'scores'>>(
-  selection: S,
-): S {
+export function withoutUnsatisfiedConditions<
+  S extends Pick<Selection, 'predicate' | 'scoreClauses'>,
+>(selection: S): S {
   const unsatisfied = new Set<Predicate>(
-    selection.scores.flatMap(({ item, weights }) =>
+    selection.scoreClauses.flatMap(({ item, weights }) =>
       scoredConditionsOf(item).filter((leaf) => weights?.get(leaf) === noWeight),
     ),
   );
@@ -52,16 +52,16 @@ export function withoutUnsatisfiedConditions<S extends Pick<Selection, 'predicat
         return unsatisfied.has(item) ? none : item;
     }
   };
-  const scores = selection.scores.map((score) => ({
+  const scoreClauses = selection.scoreClauses.map((score) => ({
     ...score,
     item: withoutUnsatisfied(score.item, true),
   }));
-  return { ...selection, predicate: withoutUnsatisfied(selection.predicate, false), scores };
+  return { ...selection, predicate: withoutUnsatisfied(selection.predicate, false), scoreClauses };
 }
 
 /** Returns true if all ranking conditions on texts are on indexable fields and have the same score in the index (`hasSameScoreInIndex`). */
-export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns): boolean {
-  return scores
+export function isRankedByTerms(scoreClauses: readonly ScoreClause[], columns: Columns): boolean {
+  return scoreClauses
     .flatMap(({ item }) => operandsOf(item))
     .filter(isTextCondition)
     .every(
@@ -72,8 +72,8 @@ export function isRankedByTerms(scores: readonly ScoreClause[], columns: Columns
 }
 
 /** Returns the conditions in score clauses other than scored conditions on text fields. A negation counts as one condition. */
-export function sidePredicates(scores: readonly ScoreClause[]): readonly Predicate[] {
-  const atoms = scores.flatMap(({ item }) => operandsOf(item));
+export function sidePredicates(scoreClauses: readonly ScoreClause[]): readonly Predicate[] {
+  const atoms = scoreClauses.flatMap(({ item }) => operandsOf(item));
   return [...new Set(atoms.filter((atom) => !isTextCondition(atom)))];
 }
 
@@ -103,13 +103,13 @@ export function rankedRowAtPosition({ keys, file, row }: Position): RankedRow {
  * counts deleted rows, too.
  */
 export function oneFieldQuery(
-  { predicate, scores }: Pick<Selection, 'predicate' | 'scores'>,
+  { predicate, scoreClauses }: Pick<Selection, 'predicate' | 'scoreClauses'>,
   { columns, segments }: Pick<Snapshot, 'columns' | 'segments'>,
 ): OneFieldQuery | undefined {
   if (segments.some(({ deletion }) => deletion !== undefined)) return undefined;
   const fields = new Set<string>();
   const query = textIndexQuery(predicate, fields);
-  const phrases = scores
+  const phrases = scoreClauses
     .filter(({ item }) => item.kind !== 'none')
     .map((score) => rankedPhraseOf(score, fields));
   if (query === undefined || phrases.includes(undefined) || fields.size !== 1) return undefined;
@@ -155,7 +155,7 @@ function textIndexQuery(predicate: Predicate, fields: Set<string>): TextQuery | 
 }
 
 function rankedPhraseOf(
-  { item, boost }: Selection['scores'][number],
+  { item, boost }: Selection['scoreClauses'][number],
   fields: Set<string>,
 ): OneFieldQuery['phrases'][number] | undefined {
   if (!isScoredCondition(item) || !hasSameScoreInIndex(item)) return undefined;

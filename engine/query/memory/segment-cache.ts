@@ -194,7 +194,8 @@ export class SegmentCache {
         const { column: columnKey } = fieldKeysOf(scope, name);
         this.admissionCache.get(columnKey);
         return (
-          this.admissionCache.uses(columnKey) > 1 && this.admissionCache.wouldStay(columnKey, bytes)
+          this.admissionCache.useCountOf(columnKey) > 1 &&
+          this.admissionCache.wouldStay(columnKey, bytes)
         );
       },
       hashes: (name) => {

@@ -99,7 +99,7 @@ export interface ShardFrequenciesRequest {
 
 /** Statistics of the texts of a field, and for each phrase the number of records that contain it; deleted rows do not count. */
 export interface TextFrequencies extends FieldStatistics {
-  readonly found: readonly number[];
+  readonly recordCounts: readonly number[];
 }
 
 /** A search in the text index of a field in all segments of a snapshot. */

@@ -33,9 +33,9 @@ export async function readRecordsOfShards<F extends PageFormat>(
     options,
   );
   if (isUnsupported(answers)) return answers;
-  const recordsOfShards = indicesByShard.map(([, at], i) => {
+  const recordsOfShards = indicesByShard.map(([, indices], i) => {
     const { records } = answers[i] as { readonly records: PageRecords<F> };
-    return { records, at };
+    return { records, indices };
   });
   return joinedRecords(recordsOfShards, layout);
 }
@@ -68,7 +68,7 @@ export function recordsOfAnswers(
   return joinedRecords(
     recordsOfShards.map(({ records, rowRefs }) => ({
       records,
-      at: rowRefs.map(([segment, row]) => indexByRow.get(`${segment} ${row}`)!),
+      indices: rowRefs.map(([segment, row]) => indexByRow.get(`${segment} ${row}`)!),
     })),
     layout,
   );
@@ -86,17 +86,17 @@ function rowIndicesByShard(
     else ownIndices.push(at);
   }
   const indicesByShard = new Map<number, number[]>();
-  for (const [segment, at] of bySegment) {
+  for (const [segment, indices] of bySegment) {
     const shard = shardOf[segment]!;
     const ownIndices = indicesByShard.get(shard);
-    if (ownIndices === undefined) indicesByShard.set(shard, at);
-    else ownIndices.push(...at);
+    if (ownIndices === undefined) indicesByShard.set(shard, indices);
+    else ownIndices.push(...indices);
   }
   return indicesByShard;
 }
 
-function rowPairsAt(rows: readonly RowRef[], at: readonly number[]): Float64Array {
-  const pairs = new Float64Array(2 * at.length);
-  for (const [i, index] of at.entries()) pairs.set(rows[index]!, 2 * i);
+function rowPairsAt(rows: readonly RowRef[], indices: readonly number[]): Float64Array {
+  const pairs = new Float64Array(2 * indices.length);
+  for (const [i, index] of indices.entries()) pairs.set(rows[index]!, 2 * i);
   return pairs;
 }

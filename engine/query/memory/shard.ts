@@ -217,11 +217,11 @@ export class Shard {
       const segmentFrequencies = liveFrequencies(matcher(), view, query.field, query.phrases);
       records += segmentFrequencies.records;
       tokens += segmentFrequencies.tokens;
-      for (const [i, rows] of segmentFrequencies.found.entries()) rowCounts[i]! += rows;
+      for (const [i, rows] of segmentFrequencies.recordCounts.entries()) rowCounts[i]! += rows;
       this.#cache.releaseIdle();
       yield;
     }
-    return { records, tokens, found: rowCounts };
+    return { records, tokens, recordCounts: rowCounts };
   }
 
   *search(query: ShardSearch): Generator<void, RankedTexts | Unsupported> {

@@ -89,7 +89,7 @@ export async function weighInShards(
       );
       if (isUnsupported(frequencies)) return frequencies;
       for (const [i, condition] of fieldConditions.entries())
-        weights.set(condition, bm25Weight(frequencies, frequencies.found[i]!));
+        weights.set(condition, bm25Weight(frequencies, frequencies.recordCounts[i]!));
       return undefined;
     }),
   );

@@ -31,8 +31,8 @@ interface PlanExecution {
 
 /** What the steps of a plan have found. */
 interface PlanState {
-  /** The scores of the request, with their weights after a `weigh` step. */
-  scores: readonly ScoreClause[];
+  /** The score clauses of the request, with their weights after a `weigh` step. */
+  scoreClauses: readonly ScoreClause[];
   selected?: SelectedRows;
   facets?: readonly string[];
   batches?: AsyncIterable<RowBatch> | Iterable<RowBatch>;
@@ -67,7 +67,7 @@ export function planFor(
     memory: request.isBatched ? undefined : engine.memory,
     index: request.isBatched ? undefined : engine.memory?.index,
     // A getter, because few plans need this value.
-    get rowNumbers() {
+    get hasRowNumbers() {
       return engine.sql?.hasRowNumbers(snapshot) ?? true;
     },
     refused,
@@ -90,7 +90,7 @@ async function carryOut(
     if (['memory', 'index'].includes(executor) && step !== 'read')
       engine.hot?.recordUse(snapshot.datasetId, columns);
   const options = { ...execution.options, isHeavy: plan.isHeavy };
-  const state: PlanState = { scores: request.scores };
+  const state: PlanState = { scoreClauses: request.scoreClauses };
   for (const planStep of plan.steps) {
     const { step } = planStep;
     if (step === 'read') continue;
@@ -149,16 +149,16 @@ const stepRunners: Readonly<Record<Exclude<StepKind, 'read'>, StepRunner>> = {
     return undefined;
   },
   async weigh({ engine, snapshot, request, options }, name, state) {
-    const conditions = conditionsToWeigh(request.scores);
+    const conditions = conditionsToWeigh(request.scoreClauses);
     if (conditions.length === 0) return undefined;
     const weights = await executorNamed(name, engine).weigh!(snapshot, conditions, options);
     if (isUnsupported(weights)) return weights;
-    state.scores = request.scores.map((score) => ({ ...score, weights }));
+    state.scoreClauses = request.scoreClauses.map((score) => ({ ...score, weights }));
     return undefined;
   },
   async facets({ engine, snapshot, request, options }, name, state) {
     const { cursor: _, ...rest } = request;
-    const selection = { ...rest, scores: [], ordering: [], offset: 0, limit: 0 };
+    const selection = { ...rest, scoreClauses: [], ordering: [], offset: 0, limit: 0 };
     const answer = await executorNamed(name, engine).select(snapshot, selection, options);
     if (isUnsupported(answer)) return answer;
     state.facets = answer.facets!;
@@ -177,8 +177,8 @@ function allInSegmentOrder({ snapshot, request, ...rest }: PlanExecution): PlanE
 
 function selectionOf(
   { snapshot, request, layout }: PlanExecution,
-  { scores }: PlanState,
+  { scoreClauses }: PlanState,
 ): Selection {
   const isScored = isRanked(request, snapshot.isInterleaved);
-  return { ...request, scores: isScored ? scores : [], ...(layout && { layout }) };
+  return { ...request, scoreClauses: isScored ? scoreClauses : [], ...(layout && { layout }) };
 }

@@ -3,7 +3,7 @@ import type { Facet } from '../request/facet-request.js';
 import type { Selection } from '../executor/executor.js';
 
 /** The parts of a request that determine the cost of finding rows and facets. */
-type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scores' | 'limit' | 'facets'>;
+type RowSelection = Pick<Selection, 'predicate' | 'ordering' | 'scoreClauses' | 'limit' | 'facets'>;
 
 /*
  * Estimated times on an idle machine. Those of columns in memory are for two threads, and were measured on five million records: a
@@ -72,6 +72,6 @@ function facetCostNs(facet: Facet): number {
   return nested.reduce((sum, inner) => sum + facetCostNs(inner), nested.length > 0 ? nestedFacetNsPerRecord : facetNsPerRecord); // prettier-ignore
 }
 
-function decodedColumnCount({ ordering, scores, facets }: RowSelection): number {
-  return 1 + ordering.length + scores.length + (facets?.length ?? 0);
+function decodedColumnCount({ ordering, scoreClauses, facets }: RowSelection): number {
+  return 1 + ordering.length + scoreClauses.length + (facets?.length ?? 0);
 }

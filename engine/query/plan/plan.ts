@@ -32,7 +32,7 @@ export interface PlannerContext {
   readonly memory: PlannedExecutor | undefined;
   readonly index: PlannedExecutor | undefined;
   /** Whether the SQL dialect numbers the rows of this snapshot. */
-  readonly rowNumbers: boolean;
+  readonly hasRowNumbers: boolean;
   /** Steps that an executor refused for this request: `step executor`, with the executor's reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
@@ -87,11 +87,13 @@ export function planQuery(
  * relevance count as ordered by it, except in an interleaved snapshot, whose positions hold row ids.
  */
 export function isRanked(
-  { ordering, scores, limit, predicate, cursor }: Selection,
+  { ordering, scoreClauses, limit, predicate, cursor }: Selection,
   isInterleaved = false,
 ): boolean {
   if (ordering.length > 0 || limit === 0) return false;
-  return cursor && !isInterleaved ? scores.length > 0 : !haveAllEqualScores(predicate, scores);
+  return cursor && !isInterleaved
+    ? scoreClauses.length > 0
+    : !haveAllEqualScores(predicate, scoreClauses);
 }
 
 /**
@@ -99,14 +101,14 @@ export function isRanked(
  * sort all of them at once.
  */
 function needsSortStep(
-  { isBatched, ordering, predicate, scores }: PlanRequest,
+  { isBatched, ordering, predicate, scoreClauses }: PlanRequest,
   snapshot: Snapshot,
 ): boolean {
   return (
     isBatched === true &&
     snapshot.isInterleaved === true &&
     ordering.length === 0 &&
-    haveAllEqualScores(predicate, scores)
+    haveAllEqualScores(predicate, scoreClauses)
   );
 }
 
@@ -139,7 +141,7 @@ class QueryPlanner {
     if (this.#isRanked()) return this.#rankedSteps();
     const { cursor } = this.#request;
     // Without row numbers, cursor positions hold record ids, which the log does not have.
-    const isByLog = !cursor || (cursor.after === null && this.#available.rowNumbers);
+    const isByLog = !cursor || (cursor.after === null && this.#available.hasRowNumbers);
     const isPlain = !facets && !this.#isSorted() && isByLog;
     if (predicate.kind === 'all' && isPlain)
       return [this.#rowStep('log', 0, 'every record matches: the log counts them')];
@@ -200,23 +202,23 @@ class QueryPlanner {
     return this.#available.memory ? undefined : noMemoryReason;
   }
 
-  /** Returns why columns in memory cannot find the rows with these scores, as far as is known; undefined if they can. */
-  #unsupportedInMemory(scores: Selection['scores']): string | undefined {
+  /** Returns why columns in memory cannot find the rows with these score clauses, as far as is known; undefined if they can. */
+  #unsupportedInMemory(scoreClauses: Selection['scoreClauses']): string | undefined {
     const { cursor, offset, limit } = this.#request;
-    const { memory, rowNumbers } = this.#available;
+    const { memory, hasRowNumbers } = this.#available;
     const refusal = this.#noMemory() ?? this.#refusal('select', 'memory');
     if (refusal !== undefined) return refusal;
-    if (cursor && !rowNumbers) return 'the positions of the cursor hold ids';
+    if (cursor && !hasRowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > maxSortedPageEnd)
       return `the page ends after row ${maxSortedPageEnd} of a sorted answer`;
-    return memory!.unsupportedReason?.({ ...this.#request, scores }, this.#snapshot);
+    return memory!.unsupportedReason?.({ ...this.#request, scoreClauses }, this.#snapshot);
   }
 
   #rankedSteps(): readonly PlanStep[] {
-    const { scores, facets, offset, limit } = this.#request;
-    const { index, memory, rowNumbers } = this.#available;
-    const ranking = scoredFieldNames(scores);
-    const noIndex = !rowNumbers
+    const { scoreClauses, facets, offset, limit } = this.#request;
+    const { index, memory, hasRowNumbers } = this.#available;
+    const ranking = scoredFieldNames(scoreClauses);
+    const noIndex = !hasRowNumbers
       ? 'the positions of ranked records hold ids'
       : offset + limit > maxRankedPageEnd
         ? `the page ends after row ${maxRankedPageEnd} of a ranked answer`
@@ -242,14 +244,19 @@ class QueryPlanner {
       weighRefusal === undefined
         ? this.#step('weigh', 'memory', ranking, memoryCostMs(weighed, this.#rows), reason)
         : this.#step('weigh', 'sql', ranking, sqlCostMs(weighed, this.#rows), reason);
-    const unsupported = noIndex ?? this.#unsupportedInMemory(scores) ?? weighRefusal;
+    const unsupported = noIndex ?? this.#unsupportedInMemory(scoreClauses) ?? weighRefusal;
     return [weigh, this.#rowStepOf(unsupported, 'columns and indexes determine matches and order')];
   }
 
   #facets(): PlanStep {
     const { facets, predicate } = this.#request;
     const columns = sortedFieldNames([...fieldsRead(predicate), ...facets!.flatMap(facetFields)]);
-    const { cursor: _, ...request } = { ...this.#request, limit: 0, ordering: [], scores: [] };
+    const { cursor: _, ...request } = {
+      ...this.#request,
+      limit: 0,
+      ordering: [],
+      scoreClauses: [],
+    };
     const refusal =
       this.#noMemory() ??
       this.#refusal('facets', 'memory') ??
@@ -273,9 +280,11 @@ class QueryPlanner {
   }
 
   #foundColumns(): readonly string[] {
-    const { predicate, ordering, facets, scores } = this.#request;
+    const { predicate, ordering, facets, scoreClauses } = this.#request;
     const sortFields = this.#isSorted() ? ordering.map(({ field }) => field) : [];
-    const rankingFields = this.#isRanked() ? scores.flatMap(({ item }) => fieldsRead(item)) : [];
+    const rankingFields = this.#isRanked()
+      ? scoreClauses.flatMap(({ item }) => fieldsRead(item))
+      : [];
     return sortedFieldNames([
       ...fieldsRead(predicate),
       ...sortFields,
@@ -299,8 +308,8 @@ const noMemoryReason = 'there is no executor with columns in memory';
 /** The number of records, in the segments that may contain a match, below which no plan is heavy. */
 const minHeavyPlanRecords = 500_000;
 
-function scoredFieldNames(scores: Selection['scores']): readonly string[] {
-  return sortedFieldNames(scores.flatMap(({ item }) => fieldsRead(item)));
+function scoredFieldNames(scoreClauses: Selection['scoreClauses']): readonly string[] {
+  return sortedFieldNames(scoreClauses.flatMap(({ item }) => fieldsRead(item)));
 }
 
 function sortedFieldNames(fields: readonly FieldRef[]): readonly string[] {

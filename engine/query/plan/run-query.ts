@@ -195,7 +195,7 @@ export function recordsAt(
 
 const everyRecordRequest: Omit<QueryRequest, 'limit'> = {
   predicate: all,
-  scores: [],
+  scoreClauses: [],
   fields: null,
   excludeFields: [],
   ordering: [],

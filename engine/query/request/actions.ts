@@ -19,7 +19,7 @@ type FieldType = StoredType | 'auto';
 
 /** A filter action, `FIELD__ACTION`: the types that it applies to, and the predicate that it builds from a value. */
 interface FilterAction {
-  readonly types: (type: FieldType) => boolean;
+  readonly appliesTo: (type: FieldType) => boolean;
   readonly build: (field: FieldRef, value: unknown) => Predicate;
   /** Completes "finds the records of which a value of the field …", for `docs/queries.md`. */
   readonly description: string;
@@ -55,11 +55,11 @@ export const actionsByName: ReadonlyMap<string, FilterAction> = new Map<string, 
 ]); // prettier-ignore
 
 function declareAction(
-  types: FilterAction['types'],
+  appliesTo: FilterAction['appliesTo'],
   build: FilterAction['build'],
   description: string,
 ): FilterAction {
-  return { types, build, description };
+  return { appliesTo, build, description };
 }
 
 /**
@@ -67,15 +67,18 @@ function declareAction(
  * They read no value of the field, so they apply to every type.
  */
 const lengthActionByName: ReadonlyMap<string, FilterAction> = new Map(
-  [...actionsByName].flatMap(([name, { types, build, description }]): [string, FilterAction][] => {
-    if (types !== isRangeType && name !== '' && name !== 'in') return [];
-    const ofLength: FilterAction = {
-      types: () => true,
-      build: (field, value) => lengthPredicate(field, build({ ...field, type: 'integer' }, value)),
-      description,
-    };
-    return [[name === '' ? 'length' : `length__${name}`, ofLength]];
-  }),
+  [...actionsByName].flatMap(
+    ([name, { appliesTo, build, description }]): [string, FilterAction][] => {
+      if (appliesTo !== isRangeType && name !== '' && name !== 'in') return [];
+      const ofLength: FilterAction = {
+        appliesTo: () => true,
+        build: (field, value) =>
+          lengthPredicate(field, build({ ...field, type: 'integer' }, value)),
+        description,
+      };
+      return [[name === '' ? 'length' : `length__${name}`, ofLength]];
+    },
+  ),
 );
 
 /** Names that other query languages use for an action of this one. */
@@ -163,7 +166,7 @@ export function lacksAction(name: string): boolean {
 
 /** Returns true for an action that compares the values of a field by order, unlike `length__gte`, which compares their number. */
 export function isRangeAction(name: string): boolean {
-  return actionsByName.get(name)?.types === isRangeType;
+  return actionsByName.get(name)?.appliesTo === isRangeType;
 }
 
 /**
@@ -179,7 +182,7 @@ export function conditionOfAction(field: FieldRef, name: string, value: unknown)
   // A field of type `auto` is declared but has no data: its type is not known yet, and it is missing in every record.
   if (field.type === 'auto')
     return value === null ? freezePredicate({ kind: 'missing', field }) : none;
-  if (!knownAction.types(field.type)) {
+  if (!knownAction.appliesTo(field.type)) {
     throw new Problem(
       `Action ${name} does not apply to ${field.name}, which is of type ${field.type}`,
     );

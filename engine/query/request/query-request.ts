@@ -25,7 +25,7 @@ import { parseQueryString } from './query-string.js';
 export interface QueryRequest {
   readonly predicate: Predicate;
   /** The clauses that rank the records; used if there is no ordering. */
-  readonly scores: readonly ScoreClause[];
+  readonly scoreClauses: readonly ScoreClause[];
   /** The paths of the fields to return, in the order of the request; null: all fields, with `_id` and `_commit`. */
   readonly fields: readonly (readonly string[])[] | null;
   readonly excludeFields: readonly (readonly string[])[];
@@ -218,7 +218,7 @@ function parseWithIndex(
   const isExplained = part(() => readFlag('explain', body['explain']));
   const request: QueryRequest = {
     predicate: and([filters ?? all, query?.predicate ?? all, entities ?? all, build ?? all]),
-    scores: [...scoreClausesOf(filters ?? all), ...(query?.scores ?? [])],
+    scoreClauses: [...scoreClausesOf(filters ?? all), ...(query?.scores ?? [])],
     fields: part(() => fieldPaths('fields', body['fields'], index)),
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),

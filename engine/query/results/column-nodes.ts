@@ -91,7 +91,7 @@ export const columnNodeFactory: NodeFactory<ColumnNode, ResultColumnBuilder> = {
 };
 
 function appendSlot(builder: ResultColumnBuilder, cursor: LeafCursor, slot: number): void {
-  const value = cursor.valueAt(slot);
+  const value = cursor.valueIndexAt(slot);
   if (value < 0) builder.appendNull();
   else builder.appendScalar(cursor.page.values, value);
 }

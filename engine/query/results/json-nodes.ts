@@ -54,7 +54,7 @@ class ScalarNode implements TextNode {
 
   write(out: ByteSink): boolean {
     const { cursor } = this.scalar;
-    const value = cursor.valueAt(cursor.firstSlot);
+    const value = cursor.valueIndexAt(cursor.firstSlot);
     return value >= 0 && this.#write(out, cursor.page.values, value);
   }
 }
@@ -82,7 +82,7 @@ export class ListNode implements TextNode {
       const write = jsonWriters[this.type];
       for (let slot = firstSlot; slot < endSlot; slot++) {
         if (slot > firstSlot) out.writeByte(comma);
-        const value = cursor.valueAt(slot);
+        const value = cursor.valueIndexAt(slot);
         if (value < 0 || !write(out, cursor.page.values, value)) writeAscii(out, 'null');
       }
     }
@@ -96,7 +96,7 @@ export class ListNode implements TextNode {
     if (cursor.levelAt(begin) <= this.depth + 1) return;
     const write = form.write[this.type];
     for (let slot = begin; slot < end; slot++) {
-      const value = cursor.valueAt(slot);
+      const value = cursor.valueIndexAt(slot);
       endCell(value >= 0 && write(out, cursor.page.values, value));
     }
   }
@@ -219,7 +219,7 @@ class SingletonNode implements TextNode {
     const { scalar } = this.#item;
     if (scalar === undefined) return endCell(writeWholeCell(this.#item, out, form));
     const { cursor, type } = scalar;
-    const value = cursor.valueAt(cursor.firstSlot);
+    const value = cursor.valueIndexAt(cursor.firstSlot);
     endCell(value >= 0 && form.write[type](out, cursor.page.values, value));
   }
 }

@@ -8,7 +8,7 @@ export interface LeafPages {
   readonly locations: PageLocations;
   readonly pages: (LeafPage | undefined)[];
   /** By page number, how many requests for a row of the page have counted towards decoding the page as a whole. */
-  readonly singleRows: Map<number, number>;
+  readonly rowRequestCounts: Map<number, number>;
 }
 
 /** A position in one leaf: the page that contains the current record, and the slots of the record (or of a part of it) in that page. */
@@ -90,7 +90,7 @@ export class LeafCursor {
   }
 
   /** Returns the index in `page.values` of a slot's value; -1 if the slot has none. */
-  valueAt(slot: number): number {
+  valueIndexAt(slot: number): number {
     const { page } = this;
     if (this.levelAt(slot) !== this.leaf.maxDefinition) return -1;
     const value = page.valueIndexes === undefined ? slot : page.valueIndexes[slot]!;

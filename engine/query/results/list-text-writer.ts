@@ -142,7 +142,7 @@ export class ListTextWriter {
     for (let i = 0; i < length; i++) {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
       for (let slot = cursor.firstSlot; slot < cursor.endSlot; slot++)
-        numberTexts.begins[at++] = cursor.valueAt(slot);
+        numberTexts.begins[at++] = cursor.valueIndexAt(slot);
     }
     const numberSink = this.#numberTexts;
     numberSink.endOffset = 0;
@@ -196,6 +196,6 @@ function listOfIndicesNumber({ cursor, depth }: ListNode, digits: number, limit:
   let number = 0;
   if (level > depth + 1)
     for (let slot = firstSlot; slot < endSlot && number < limit; slot++)
-      number = number * digits + cursor.valueAt(slot) + 2;
+      number = number * digits + cursor.valueIndexAt(slot) + 2;
   return number + 1 < limit ? number + 1 : -1;
 }

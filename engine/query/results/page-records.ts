@@ -35,7 +35,7 @@ function recordBytesOf(bytes: Uint8Array<ArrayBuffer>, ends: readonly number[]):
 /** A part of a page's records, and the index of each record in the page. */
 interface PageRecordsPart<F extends PageFormat = PageFormat> {
   readonly records: PageRecords<F>;
-  readonly at: readonly number[];
+  readonly indices: readonly number[];
 }
 
 /** Joins parts that together contain all records of a page. */
@@ -48,18 +48,18 @@ export function joinedRecords(
   { projection, format }: PageLayout,
 ): PageRecords {
   const [first] = parts;
-  if (parts.length === 1 && first!.at.every((at, i) => at === i)) return first!.records;
-  const count = parts.reduce((sum, { at }) => sum + at.length, 0);
+  if (parts.length === 1 && first!.indices.every((index, i) => index === i)) return first!.records;
+  const count = parts.reduce((sum, { indices }) => sum + indices.length, 0);
   if (format.kind === 'texts') {
     const texts: string[] = Array.from({ length: count });
-    for (const { records, at } of parts)
-      for (const [i, to] of at.entries()) texts[to] = (records as readonly string[])[i]!;
+    for (const { records, indices } of parts)
+      for (const [i, to] of indices.entries()) texts[to] = (records as readonly string[])[i]!;
     return texts;
   }
   const pieces = parts.map(({ records }) => records as RecordBytes);
   const order = { part: new Uint16Array(count), index: new Uint32Array(count) };
-  for (const [part, { at }] of parts.entries())
-    for (const [i, to] of at.entries()) {
+  for (const [part, { indices }] of parts.entries())
+    for (const [i, to] of indices.entries()) {
       order.part[to] = part;
       order.index[to] = i;
     }

@@ -111,7 +111,7 @@ export class RecordReader {
       const pages = (pagesOfFile[index] ??= this.#cursors.map(({ leaf }) => ({
         locations: pageLocations(file, group, leaf),
         pages: [],
-        singleRows: new Map<number, number>(),
+        rowRequestCounts: new Map<number, number>(),
       })));
       for (const [i, cursor] of this.#cursors.entries()) cursor.enterRowGroup(pages[i]!);
     } catch (error) {
@@ -147,9 +147,9 @@ export class RecordReader {
     const cursor = this.#cursors.find(({ isLoaded }) => !isLoaded)!;
     const { pageNumber, pages } = cursor;
     const { name } = this.#keysOf(file, group.chunks[cursor.leaf.index]!, cursor);
-    const singleRows = pages.singleRows.get(pageNumber) ?? 0;
-    pages.singleRows.set(pageNumber, singleRows + 1);
-    return rows.earlierRequests(`rows ${name} ${pageNumber}`) + singleRows >= maxSingleRows;
+    const rowRequestCounts = pages.rowRequestCounts.get(pageNumber) ?? 0;
+    pages.rowRequestCounts.set(pageNumber, rowRequestCounts + 1);
+    return rows.earlierRequests(`rows ${name} ${pageNumber}`) + rowRequestCounts >= maxSingleRows;
   }
 
   /** Returns the current page of a cursor, from the cache or the file. */

@@ -39,7 +39,9 @@ export function rowsSelectStatement(
 ): RowsSelect {
   const { predicate, cursor, offset } = selection;
   const isSorted =
-    selection.ordering.length > 0 || selection.scores.length > 0 || scope.isInterleaved === true;
+    selection.ordering.length > 0 ||
+    selection.scoreClauses.length > 0 ||
+    scope.isInterleaved === true;
   const { snapshot, skipped } = withoutFinishedFiles(scope, cursor, isSorted);
   const statement = newStatement(snapshot, caseVariants, language);
   const { dialect, params, source } = statement;
@@ -108,14 +110,14 @@ function orderBySql(
  */
 function sortKeysOf(
   statement: Statement,
-  { ordering, scores }: Pick<Selection, 'ordering' | 'scores'>,
+  { ordering, scoreClauses }: Pick<Selection, 'ordering' | 'scoreClauses'>,
 ): readonly SortKey[] {
   const { dialect } = statement;
   const { rowId } = dialect;
   const last: readonly SortKey[] =
     rowId === undefined ? [] : [{ sql: rowId, descending: false, type: 'long' }];
   if (ordering.length === 0) {
-    const score = relevanceSql(statement, scores);
+    const score = relevanceSql(statement, scoreClauses);
     return score === undefined ? last : [{ sql: score, descending: true, type: 'double' }];
   }
   const keys = ordering.flatMap(({ field, descending }): SortKey[] => {

@@ -42,7 +42,7 @@ export class SqlRecordInspector implements RecordInspector {
     return countNodes(newStatement(this.#snapshot, caseVariants, language), root, rows);
   }
 
-  async counts(
+  async countConjunctions(
     lists: readonly (readonly Predicate[])[],
     parts: readonly Predicate[],
   ): Promise<readonly number[]> {

@@ -4,7 +4,7 @@ import type { ColumnBuilder } from '../../../engine/ingest/column-builder.js';
 import { isoMicros } from '../../../engine/ingest/iso-date.js';
 import {
   hasTextOtherThanDate,
-  longestText,
+  longestTextBytes,
   textDictionary,
   type TextDictionary,
 } from '../../../engine/ingest/text-dictionary.js';
@@ -95,7 +95,7 @@ function appendTexts(
  * not a date.
  */
 function storesUnchanged(dictionary: TextDictionary): boolean {
-  return longestText(dictionary) <= budgets.stringBytes && hasTextOtherThanDate(dictionary);
+  return longestTextBytes(dictionary) <= budgets.stringBytes && hasTextOtherThanDate(dictionary);
 }
 
 /** Calls `append` with the builder of a column, unless the builder is null; returns whether it did. */

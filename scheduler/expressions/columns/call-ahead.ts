@@ -24,13 +24,13 @@ export function passesAheadOf(expressions: readonly Expression[]): number {
  * host that notes the calls; it must keep no result of an evaluation that missed an answer.
  */
 export function answerCallsAhead(
-  { ahead }: ExpressionHost,
+  { callPrefetcher }: ExpressionHost,
   passes: number,
   evaluate: (ahead: CallPrefetcher) => void,
 ): void {
-  if (ahead === undefined) return;
+  if (callPrefetcher === undefined) return;
   for (let pass = 0; pass < passes; pass++) {
-    evaluate(ahead);
-    if (!ahead.answer()) return;
+    evaluate(callPrefetcher);
+    if (!callPrefetcher.answer()) return;
   }
 }

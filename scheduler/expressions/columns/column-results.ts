@@ -40,7 +40,7 @@ function projectColumn(
   { slots, rows }: ColumnEvaluation,
 ): ErrorsByRow | null {
   const { expression, field } = compiled;
-  const path = expression?.projectedPath;
+  const path = expression?.projectedPathIndex;
   const isText = ['auto', 'blob', 'string', 'text'].includes(field.dataType);
   if (path === undefined || column === null || field.isList === true || !isText) return null;
   const texts = slots.readerOfSlot(reads![path]!.slot)?.texts() ?? null;

@@ -106,7 +106,7 @@ export function computationSteps(
         isUnread &&
         results !== null &&
         members!.length === 1 &&
-        one.expression!.callArgumentPath !== undefined,
+        one.expression!.callArgumentPathIndex !== undefined,
       memoName,
       mayChange: mayChange && (readsAll || paths.some((path) => path[0] === name)),
       arguments: [],

@@ -146,16 +146,22 @@ export class StepEvaluation {
   callsSharingTemplate({
     compiled: { expression },
   }: ComputationStep): CallsSharingTemplate | undefined {
-    const { ahead } = this.#host;
-    if (ahead === undefined || expression?.callArgumentPath === undefined) return undefined;
+    const { callPrefetcher } = this.#host;
+    if (callPrefetcher === undefined || expression?.callArgumentPathIndex === undefined)
+      return undefined;
     this.#variables[0] = null;
     try {
-      expression.evaluatePaths([callTextPlaceholder], this.slots, this.#variables, ahead.host);
+      expression.evaluatePaths(
+        [callTextPlaceholder],
+        this.slots,
+        this.#variables,
+        callPrefetcher.host,
+      );
     } catch (error) {
       // The expression may fail with the empty value that stands for the unknown answer.
       undefinedOrThrow(error);
     }
-    const calls = ahead.callsSharingTemplate(callTextPlaceholder);
+    const calls = callPrefetcher.callsSharingTemplate(callTextPlaceholder);
     // Both the text of a call and the value of its answer need memory.
     const hasRoom = expression.runtime.budget.hasBudgetFor(
       2 * missedValueBudget[0],
@@ -183,7 +189,7 @@ export class StepEvaluation {
    */
   #evaluateAhead(ahead: CallPrefetcher, row: number): boolean {
     this.goToRecord(row);
-    const missedBefore = ahead.missed;
+    const missedBefore = ahead.missedCallCount;
     let [hasOnlyFinalResults, isEvaluated] = [true, false];
     for (const step of this.#aheadSteps) {
       const { results } = step;
@@ -200,7 +206,7 @@ export class StepEvaluation {
       isEvaluated = true;
       const [result, call] = this.#evaluateStepAhead(step, row, ahead);
       this.setStepResult(step, result ?? null);
-      if (result !== undefined && hasOnlyFinalResults && ahead.missed === missedBefore)
+      if (result !== undefined && hasOnlyFinalResults && ahead.missedCallCount === missedBefore)
         this.keepStepResult(step, result, row);
       else results?.addTriedResult(row, result, call);
     }
@@ -225,7 +231,7 @@ export class StepEvaluation {
     ahead: CallPrefetcher,
   ): readonly [result: PyValue | undefined, call?: PendingCall | undefined] {
     this.#evaluations = evaluationsPerClockRead;
-    const missedBefore = ahead.missed;
+    const missedBefore = ahead.missedCallCount;
     let value: PyValue;
     try {
       value = this.#value(step);
@@ -233,7 +239,7 @@ export class StepEvaluation {
       return [undefinedOrThrow(error)];
     }
     // If other answers are missing too, the arguments of the call may depend on them, so the call may not be the final one.
-    const canTakeCall = ahead.missed === missedBefore + 1 && this.#canTakeCall(step, row);
+    const canTakeCall = ahead.missedCallCount === missedBefore + 1 && this.#canTakeCall(step, row);
     const call = canTakeCall ? ahead.missedCall(value) : undefined;
     return [this.#castAhead(step, value), call];
   }

@@ -90,7 +90,7 @@ export async function findChangedRows(
           return pool.run(findInThread, () => search, signal);
         }),
   );
-  const { missing, repeated, distinct = 0 } = matchesOfShares[0] ?? {};
+  const { missing, repeated, distinctKeyCount = 0 } = matchesOfShares[0] ?? {};
   const key = idFields === null ? '_id' : idFields.join(', ');
   const locationOfOpen = ([file, row]: KeyRow): string => locationOf(openFiles[file]!.file, row);
   if (missing && mode !== 'upsert') throw missingKeyError(locationOfOpen(missing), key, mode);
@@ -117,7 +117,7 @@ export async function findChangedRows(
     openSegments,
     replacing,
     rows: replacing.reduce((sum, one) => sum + one.rows, rows),
-    notFound: mode === 'delete' ? distinct - countMatchedRecords(openSegments, matches) : 0,
+    notFound: mode === 'delete' ? distinctKeyCount - countMatchedRecords(openSegments, matches) : 0,
   };
 }
 

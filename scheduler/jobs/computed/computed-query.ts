@@ -77,11 +77,11 @@ export async function computedOrderOf(
 ): Promise<{ readonly order: ComputedOrder; readonly isRepeatable: boolean }> {
   const { names, isRepeatable } = requiredFieldsOf(fullQuery.settings, fullQuery.named);
   const { targetFields, annotatorParams } = annotationSettingsToRow(fullQuery.settings);
-  const { scores } = parseQuery(stored, fullQuery.fields, await loadGenesForQuery(stored));
+  const { scoreClauses } = parseQuery(stored, fullQuery.fields, await loadGenesForQuery(stored));
   const order = {
     version,
     conditions: stored,
-    isRanked: scores.length > 0 && !isOrdered(fullQuery.query),
+    isRanked: scoreClauses.length > 0 && !isOrdered(fullQuery.query),
     fields: targetFields.filter(({ name }) => names.has(String(name))),
     data: annotatorParams['data'] as JsonObject,
     paths,
@@ -184,6 +184,6 @@ function isOrdered({ ordering }: JsonObject): boolean {
 }
 
 /** Whether the order of the records depends on the relevance of their values. */
-function isRanking({ scores, ordering }: QueryRequest): boolean {
-  return scores.length > 0 && ordering.length === 0;
+function isRanking({ scoreClauses, ordering }: QueryRequest): boolean {
+  return scoreClauses.length > 0 && ordering.length === 0;
 }

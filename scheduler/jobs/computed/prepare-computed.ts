@@ -61,7 +61,7 @@ export async function prepareComputedTable(
       commitId: 0,
       sourceName: `dataset ${datasetId}`,
       snapshot: sourceVersion.snapshot,
-      request: isRanked ? request : { ...request, scores: [] },
+      request: isRanked ? request : { ...request, scoreClauses: [] },
       columns,
       // No dataset stores the result of the expressions.
       expressions: expressions && {

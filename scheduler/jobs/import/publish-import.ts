@@ -104,7 +104,7 @@ async function storeRecordCounts(
   const { sources } = metadata['receipt'] as unknown as ImportReport;
   for (const { object_id: id, revision, records_read: records } of sources) {
     if (id !== null && revision !== null)
-      await catalog.objects.countDocuments(id, revision, records);
+      await catalog.objects.setDocumentsCount(id, revision, records);
   }
 }
 

@@ -131,7 +131,7 @@ async function completeDryRun(
   { catalog, now }: PublishContext,
 ): Promise<PublicationOutcome> {
   await catalog.transaction(async (tx) => {
-    await tx.datasetMigrations.countDocuments(row.id, records);
+    await tx.datasetMigrations.setDocumentsCount(row.id, records);
     await tx.tasks.complete(task.id, { metadata, now: now() });
   });
   return 'published';

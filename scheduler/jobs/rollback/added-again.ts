@@ -110,7 +110,7 @@ function boundsTest(segments: readonly KeySegment[]): (id: Buffer) => boolean {
 const recordIdField = { name: '_id', path: ['_id'], type: 'string' } as const;
 
 const idAndCommitRequest: Omit<QueryRequest, 'predicate' | 'limit'> = {
-  scores: [],
+  scoreClauses: [],
   fields: [['_id'], ['_commit']],
   excludeFields: [],
   ordering: [],

@@ -70,7 +70,7 @@ test.each([
   });
   const foundRows = findRows({ wanted: sources, columns: keyColumns, segments, isUnique: false });
   const wantedIdSet = new Set(wantedIds);
-  expect(foundRows.distinct).toBe(wantedIdSet.size);
+  expect(foundRows.distinctKeyCount).toBe(wantedIdSet.size);
   expect(foundRows.missing).toBeUndefined();
   const firstPlaceOf = (id: string): readonly [number, number] => {
     const at = wantedIds.indexOf(id);
@@ -241,8 +241,8 @@ test.each([
 test('the first record without an id is named', async () => {
   const wholeSegment = await writeRecords(2, 1, ['a', 'b']);
   const segmentWithNulls = await writeRecords(3, 2, ['c', null, null]);
-  const { missing, distinct } = findRows({ wanted: [wholeSegment, segmentWithNulls], columns: keyColumns, segments: [], isUnique: false }); // prettier-ignore
-  expect([missing, distinct]).toEqual([[1, 1], 3]);
+  const { missing, distinctKeyCount } = findRows({ wanted: [wholeSegment, segmentWithNulls], columns: keyColumns, segments: [], isUnique: false }); // prettier-ignore
+  expect([missing, distinctKeyCount]).toEqual([[1, 1], 3]);
   const segmentWithoutIds = await writeRecords(2, 3);
   expect(
     findRows({ wanted: [segmentWithoutIds], columns: keyColumns, segments: [], isUnique: false })

@@ -114,7 +114,7 @@ test.each([
         const key = keyOf(types, values);
         if (key !== undefined && !firstIndexByKey.has(key)) firstIndexByKey.set(key, i);
       }
-      expect([names, result.distinct]).toEqual([names, firstIndexByKey.size]);
+      expect([names, result.distinctKeyCount]).toEqual([names, firstIndexByKey.size]);
       for (const [index, { values, gone }] of writtenSegments.entries()) {
         const expected: [number, number][] = [];
         for (let row = 0; row < rows; row++) {

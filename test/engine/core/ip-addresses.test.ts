@@ -67,18 +67,18 @@ describe('addresses', () => {
         const shortAddress = new URL(`http://[${text}]`).hostname;
         expect([shortAddress, parseAddress(shortAddress)]).toEqual([shortAddress, address]);
       }
-      const bits = Math.floor(random() * ((is4 ? 32 : 128) + 1));
+      const prefixLength = Math.floor(random() * ((is4 ? 32 : 128) + 1));
       const family = is4 ? 'ipv4' : 'ipv6';
       const blockList = new BlockList();
-      blockList.addSubnet(text, bits, family);
+      blockList.addSubnet(text, prefixLength, family);
       const nearAddress = is4
         ? text.replace(/\d+$/, (last) => String(Number(last) ^ 1))
         : text.replace(/[^:]+$/, randomGroup());
       if (!/^0:0:0:0:0:(0|ffff):/.test(text)) {
-        const isContained = cidrContains({ address, bits }, parseAddress(nearAddress)!);
-        expect([text, bits, nearAddress, isContained]).toEqual([
+        const isContained = cidrContains({ address, prefixLength }, parseAddress(nearAddress)!);
+        expect([text, prefixLength, nearAddress, isContained]).toEqual([
           text,
-          bits,
+          prefixLength,
           nearAddress,
           blockList.check(nearAddress, family),
         ]);

@@ -21,9 +21,9 @@ export function filterActions(): readonly {
   readonly types: readonly StoredType[];
   readonly description: string;
 }[] {
-  return [...actionsByName].map(([name, { types, description }]) => ({
+  return [...actionsByName].map(([name, { appliesTo, description }]) => ({
     name,
-    types: storedTypes.filter(types),
+    types: storedTypes.filter(appliesTo),
     description,
   }));
 }

@@ -51,7 +51,7 @@ test.each([
   );
   expect(memoryAnswer).toEqual(sqlAnswer);
   const parsedRequest = parseQuery(body, datasets[0].fields);
-  expect(haveAllEqualScores(parsedRequest.predicate, parsedRequest.scores)).toBe(isAlike);
+  expect(haveAllEqualScores(parsedRequest.predicate, parsedRequest.scoreClauses)).toBe(isAlike);
   if (!isAlike) return;
   // The ids are ascending in insertion order.
   const ids = (JSON.parse(sqlAnswer!.results) as { _id: string }[]).map(({ _id: id }) => id);

@@ -210,8 +210,8 @@ function mayNeedSql(request: QueryRequest): boolean {
  * Tells whether a value of a text may match a wildcard pattern, of the filter or of the ranking alone, as a whole, although none of its
  * terms does.
  */
-function hasPatternOfValues({ predicate, scores }: QueryRequest): boolean {
-  const searchedPredicates = [predicate, ...scores.map(({ item }) => item)];
+function hasPatternOfValues({ predicate, scoreClauses }: QueryRequest): boolean {
+  const searchedPredicates = [predicate, ...scoreClauses.map(({ item }) => item)];
   return searchedPredicates.flatMap(conditionsIn).some((condition) => {
     if (condition.kind !== 'wildcard' || condition.field.type !== 'text') return false;
     const { parts } = condition;
@@ -220,8 +220,8 @@ function hasPatternOfValues({ predicate, scores }: QueryRequest): boolean {
 }
 
 /** Tells whether the ranking uses a phrase that may begin in one value of a list and end in the next; SQL counts this as an occurrence. */
-function canPhraseCrossValues({ scores }: QueryRequest): boolean {
-  return scores
+function canPhraseCrossValues({ scoreClauses }: QueryRequest): boolean {
+  return scoreClauses
     .flatMap(({ item }) => scoredConditionsOf(item))
     .some((leaf) => leaf.kind === 'phrase' && leaf.terms.length > 1 && listFieldNames.includes(leaf.field.name)); // prettier-ignore
 }
@@ -303,7 +303,7 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
         answer: sqlAnswer,
       });
       if (
-        parsedRequest.scores.length > 0 &&
+        parsedRequest.scoreClauses.length > 0 &&
         parsedRequest.ordering.length === 0 &&
         answer.count > 1
       )

@@ -65,7 +65,7 @@ function newJobCache() {
 function newDirectHost(): ExpressionHost {
   const answers = new HostAnswerCache();
   answers.connectHost((request) => answerTo(request as HostCall));
-  const { ahead: _, ...host } = createHost(evaluationOrigin, answers);
+  const { callPrefetcher: _, ...host } = createHost(evaluationOrigin, answers);
   return host;
 }
 

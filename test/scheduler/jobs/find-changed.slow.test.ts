@@ -49,8 +49,8 @@ test('two million keys are found in a thread whose heap has no room for arrays o
   const pool = openPool({ threads: 1, heapMb: 64 });
   try {
     const foundRows = await pool.run(find, () => search, new AbortController().signal);
-    const { distinct, missing, repeated } = foundRows;
-    expect({ distinct, missing, repeated }).toEqual({ distinct: 2 * rows });
+    const { distinctKeyCount, missing, repeated } = foundRows;
+    expect({ distinct: distinctKeyCount, missing, repeated }).toEqual({ distinct: 2 * rows });
     // Each row is found by the key that the row itself has.
     const hasOwnMatches = foundRows.segments.map(
       (matches, number) =>
@@ -94,7 +94,7 @@ test('a deletion counts the keys without a record among more records than a Set 
       given: numbers,
       rowIds,
     })),
-    distinct: 2 * rows + 3,
+    distinctKeyCount: 2 * rows + 3,
     missing: undefined,
     repeated: undefined,
   };

@@ -83,11 +83,11 @@ class BucketNumbering {
   readonly keyOf: number[] = [];
   readonly parents: number[] = [];
   readonly counts: number[] = [];
-  readonly #keys: number;
+  readonly #keyCount: number;
   readonly #numberByPair = new Map<number, number>();
 
   constructor(keys: number) {
-    this.#keys = keys;
+    this.#keyCount = keys;
   }
 
   /**
@@ -111,7 +111,7 @@ class BucketNumbering {
   }
 
   #number(parent: number, key: number): number {
-    const pair = parent * this.#keys + key;
+    const pair = parent * this.#keyCount + key;
     const knownNumber = this.#numberByPair.get(pair);
     if (knownNumber !== undefined) return knownNumber;
     const number = this.counts.length;

@@ -13,7 +13,7 @@ export function regionOverlapTest(condition: PredicateOfKind<'overlap'>): ValueT
   const region = encodeRegion(condition);
   return stringTest({
     entries: perEntryTest(overlapTest(condition)),
-    strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
+    testStrings: ({ bytes, offsets }: Utf8Strings, count, within) => {
       const test = (i: number): boolean =>
         overlapsRegion(bytes, offsets[i]!, offsets[i + 1]!, region);
       const sparseSelection = filterSparse(within, test);

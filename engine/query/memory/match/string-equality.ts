@@ -24,7 +24,7 @@ export function stringEqualityTest({ values, ignoreCase }: PredicateOfKind<'in'>
   return stringTest({
     probesHashes: true,
     entries: (...args) => entriesEqualToAny(requireWantedSet(), form)(...args),
-    strings: (storedStrings, count, within, hashes) => {
+    testStrings: (storedStrings, count, within, hashes) => {
       const sparseSelection = filterSparse(within, (value) =>
         requireWantedSet().has(form(stringAt(storedStrings, value))),
       );

@@ -10,7 +10,7 @@ export function stringContainsTest(substring: string): ValueTest {
   const part = Buffer.from(text);
   return stringTest({
     entries: perEntryTest((entry) => entry.includes(text)),
-    strings: (values, count, within) => {
+    testStrings: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
         filterSparse(within, (value) =>
@@ -27,7 +27,7 @@ export function stringPrefixTest(prefix: string): ValueTest {
   const start = Buffer.from(text);
   return stringTest({
     entries: perEntryTest((entry) => entry.startsWith(text)),
-    strings: (values, count, within) => {
+    testStrings: (values, count, within) => {
       const { bytes, offsets } = values;
       return (
         filterSparse(within, (value) =>
@@ -52,7 +52,7 @@ export function stringRangeTest({ low, high }: Extract<Predicate, { kind: 'range
       const bytes = Buffer.from(entry);
       return isIn(bytes, 0, bytes.length);
     }),
-    strings: ({ bytes, offsets }: Utf8Strings, count, within) => {
+    testStrings: ({ bytes, offsets }: Utf8Strings, count, within) => {
       const sparseSelection = filterSparse(within, (value) =>
         isIn(bytes, offsets[value]!, offsets[value + 1]!),
       );

@@ -31,7 +31,7 @@ export function stringPatternTest(source: string): ValueTest {
   return stringTest({
     skipsUnwanted: true,
     entries: entriesMatchingPattern(requiredText, matches),
-    strings: (values, count, within) => {
+    testStrings: (values, count, within) => {
       const { bytes, offsets } = values;
       const candidates =
         filterSparse(within, (value) =>

@@ -101,7 +101,7 @@ function foldedTest(parts: readonly string[], { isTerm, verify, test }: Candidat
         add(from + entry);
       return budget.exceededResult();
     },
-    strings: (values, count, within) => {
+    testStrings: (values, count, within) => {
       const budget = new PatternBudget();
       const { offsets } = values;
       const testValue = (value: number): boolean | undefined =>

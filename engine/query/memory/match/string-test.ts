@@ -9,7 +9,7 @@ interface StringTest {
   readonly probesHashes?: true;
   readonly skipsUnwanted?: true;
   readonly entries: DictionaryEntryTest;
-  strings(
+  testStrings(
     values: Utf8Strings,
     count: number,
     within: SelectionVector,
@@ -18,14 +18,14 @@ interface StringTest {
 }
 
 /** Returns a test for a column of strings, whether it is kept as indices into a dictionary or as UTF-8. */
-export function stringTest({ entries, strings, ...traits }: StringTest): ValueTest {
+export function stringTest({ entries, testStrings, ...traits }: StringTest): ValueTest {
   const testOfDictionary = dictionaryTest(entries);
   return {
     ...traits,
     isAmong: (strings) => testOfDictionary.isAmong(strings),
     find(values, count, within, hashes) {
       if (values.kind === 'dictionary') return testOfDictionary.find(values, count, within);
-      if (values.kind === 'strings') return strings(values, count, within, hashes);
+      if (values.kind === 'strings') return testStrings(values, count, within, hashes);
       return { unsupported: `a column of strings holds ${values.kind}` };
     },
   };

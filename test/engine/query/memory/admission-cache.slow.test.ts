@@ -208,9 +208,9 @@ describe('the cache of columns', () => {
       cache.beginQuery();
       cache.get('a');
       cache.get('a');
-      return cache.uses('a');
+      return cache.useCountOf('a');
     };
-    expect([cache.uses('a'), ask(), ask(), ask()]).toEqual([0, 1, 2, 3]);
+    expect([cache.useCountOf('a'), ask(), ask(), ask()]).toEqual([0, 1, 2, 3]);
   });
 
   test('large entries are weighed, too, and one beyond the limit is not added', () => {

@@ -214,7 +214,7 @@ test.each(seeds)('a predicate means the same in memory and in SQL (STRANDLAKE_SE
     for (let i = 0; i < 100; i++) {
       const predicate = i % 4 === 0 ? randomWordPredicate(random, random.pick(stringFields)) : i % 4 === 1 ? randomConditionOfKind(random, conditionKinds[(i >> 2) % 6]!) : randomPredicate(random, 2);
       if (!memorySupport(predicate, columns).supported || needsTextIndex(predicate)) continue;
-      const request = { predicate, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
+      const request = { predicate, scoreClauses: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(engineFixture.engine, snapshot, fields, request);
       const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
       const foundIds = firstRows(selectionByPredicate(predicate)(view), rows.length, rows.length).map((row) => recordId(0, row));
@@ -239,7 +239,7 @@ test.each(seeds)('a region overlaps the same texts in memory and in SQL (STRANDL
     const view = randomSegmentView(random, regionColumns, rows, new Map());
     for (let i = 0; i < 60; i++) {
       const predicate = randomRegionPredicate(random);
-      const request = { predicate, scores: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
+      const request = { predicate, scoreClauses: [], fields: [['_id']], excludeFields: [], ordering: [], limit: 10_000, offset: 0, facets: null };
       const answer = await runQuery(engineFixture.engine, snapshot, fields, request);
       const ids = (JSON.parse(answer.results) as { _id: string }[]).map(({ _id: id }) => id);
       const foundIds = firstRows(selectionByPredicate(predicate)(view), rows.length, rows.length).map((row) => recordId(0, row));

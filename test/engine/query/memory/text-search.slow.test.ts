@@ -73,7 +73,9 @@ describe('a search of texts in a shard', () => {
         tokens: 2 * segmentCount,
         found: [matchCount],
       });
-      const phrases = [{ terms, boost: 1, weight: bm25Weight(frequencies, frequencies.found[0]!) }];
+      const phrases = [
+        { terms, boost: 1, weight: bm25Weight(frequencies, frequencies.recordCounts[0]!) },
+      ];
       const page = { after: undefined, offset: 0, limit: 1000 };
       const query = { kind: 'phrase', terms } as const;
       const searchResult = runWithoutOpenFiles(

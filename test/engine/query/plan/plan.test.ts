@@ -87,7 +87,7 @@ function changedSnapshot(segments: number): Snapshot {
 
 /** The executors that the planner asks what they support. They start no thread, because no step is carried out. */
 const memory = openMemoryExecutor({ threads: 0, cacheMb: 1 });
-const everyExecutor = { memory, index: memory.index, rowNumbers: true, refused: new Map() };
+const everyExecutor = { memory, index: memory.index, hasRowNumbers: true, refused: new Map() };
 
 interface PlanSetting {
   readonly snapshot: Snapshot;
@@ -124,15 +124,19 @@ const planSettings: Readonly<Record<string, PlanSetting>> = {
     available: { memory: undefined, index: undefined },
     isBatched: true,
   },
-  ids: { snapshot: fourSegments, available: { rowNumbers: false } },
+  ids: { snapshot: fourSegments, available: { hasRowNumbers: false } },
   begin: { snapshot: fourSegments, available: {}, cursor: { after: null, total: null, seen: 0 } },
   cursor: { snapshot: fourSegments, available: {}, cursor: cursorRequest },
   'begin-ids': {
     snapshot: fourSegments,
-    available: { rowNumbers: false },
+    available: { hasRowNumbers: false },
     cursor: { after: null, total: null, seen: 0 },
   },
-  'cursor-ids': { snapshot: fourSegments, available: { rowNumbers: false }, cursor: cursorRequest },
+  'cursor-ids': {
+    snapshot: fourSegments,
+    available: { hasRowNumbers: false },
+    cursor: cursorRequest,
+  },
   'no-index': {
     snapshot: fourSegments,
     available: refusedColumn('select index', 'a segment has no text index'),

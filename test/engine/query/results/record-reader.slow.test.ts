@@ -70,7 +70,7 @@ function newPageCache(keepsPages: boolean): PageCache & { readonly entries: Map<
 
 const wholeRequest: QueryRequest = {
   predicate: all,
-  scores: [],
+  scoreClauses: [],
   fields: null,
   excludeFields: [],
   ordering: [],
