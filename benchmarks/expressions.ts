@@ -188,7 +188,7 @@ function measureEvaluationSeconds(batches: readonly Batch[]): number {
     data: '{}',
     includeErrors: true,
     declared: targetFields.map(({ name }) => name),
-    targetDataset: '1',
+    targetDatasetId: '1',
     sourceFilename: 'clinvar.vcf.gz',
     preExpression: '',
     postExpression: '',

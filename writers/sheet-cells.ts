@@ -61,9 +61,9 @@ export function sheetRowFormat(
       const rowBytes = rowNumber.ends[0]!;
       let size = 0;
       for (let i = 0; i < texts.length; i++) {
-        const { begins, ends: to } = texts[i]!;
-        if (begins[index]! >= 0)
-          size += references[i]!.ends[0]! + rowBytes + to[index]! - begins[index]!;
+        const { startOffsets, ends: to } = texts[i]!;
+        if (startOffsets[index]! >= 0)
+          size += references[i]!.ends[0]! + rowBytes + to[index]! - startOffsets[index]!;
       }
       out.reserve(size + rowBytes + rowTagStart.ends[0]! + rowEndTag.ends[0]! + rowTagEnd.ends[0]! + copyOverrunBytes); // prettier-ignore
       const { view } = out;
@@ -73,7 +73,7 @@ export function sheetRowFormat(
         end = copyText(rowTagEnd, 0, view, end);
         for (let i = 0; i < texts.length; i++) {
           const cell = texts[i]!;
-          if (cell.begins[index]! < 0) continue;
+          if (cell.startOffsets[index]! < 0) continue;
           end = copyText(references[i]!, 0, view, end);
           end = copyText(rowNumber, 0, view, end);
           end = copyText(cell, index, view, end);

@@ -5,7 +5,7 @@ import type { Int32s, Int64s, Strings } from './encoder-values.js';
 
 /** The distinct values in order of first occurrence, and the entry of each value. */
 export interface DictionaryEncoding {
-  readonly entries: number;
+  readonly entryCount: number;
   /** For each entry, the index of the first value equal to it. */
   readonly firsts: Int32Array;
   /** For each value, its entry. */
@@ -224,7 +224,7 @@ class DictionaryBuilder {
     releaseBuffer(this.#slots);
     const { count } = this.#values;
     const dictionary = {
-      entries: this.#entries,
+      entryCount: this.#entries,
       firsts: this.#firsts,
       indices: this.#indices,
     };

@@ -44,11 +44,11 @@ export function numberEncoder(
   const dictionary = buildDictionary(values, alternativeShare, near);
   if (dictionary !== undefined) {
     if (near !== undefined) releaseBuffer(near.distances);
-    const { firsts, entries } = dictionary;
+    const { firsts, entryCount } = dictionary;
     return dictionaryEncoder(dictionary, ranges, (sink) =>
       values.kind === 'int32s'
-        ? writePlainInt32sAt(sink, values.int32s, firsts, entries)
-        : writePlainInt64sAt(sink, values.halves, firsts, entries),
+        ? writePlainInt32sAt(sink, values.int32s, firsts, entryCount)
+        : writePlainInt64sAt(sink, values.halves, firsts, entryCount),
     );
   }
   if (near !== undefined && isNarrow) return deltaEncoder(near, ranges);

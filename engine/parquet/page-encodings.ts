@@ -61,16 +61,16 @@ export function dictionaryEncoder(
   ranges: readonly RangeStatistics[],
   writeDictionary: (sink: ByteSink) => void,
 ): Encoder {
-  const { entries, indices } = dictionary;
-  const width = Math.max(1, bitWidth(entries - 1)); // some readers reject a width of 0
+  const { entryCount, indices } = dictionary;
+  const width = Math.max(1, bitWidth(entryCount - 1)); // some readers reject a width of 0
   return {
     encoding: encodingId.rleDictionary,
     ranges,
-    entries,
+    entries: entryCount,
     writeDictionary,
     write(sink, from, to) {
       sink.writeByte(width);
-      if (entries === 1) writeRun(sink, 0, to - from, width);
+      if (entryCount === 1) writeRun(sink, 0, to - from, width);
       else writeRleBitPacked(sink, indices, from, to, width);
     },
     release: () => releaseDictionary(dictionary),

@@ -158,18 +158,18 @@ export function stringRange(strings: Strings, from: number, to: number): RangeSt
  */
 export function dictionaryRanges(
   strings: Strings,
-  { firsts, indices, entries }: DictionaryEncoding,
+  { firsts, indices, entryCount }: DictionaryEncoding,
 ): (from: number, to: number) => RangeStatistics {
   const { view, offsets } = strings;
   /** For each dictionary entry, the number of the last call that has seen it. */
-  const lastCallOf = new Int32Array(entries);
+  const lastCallOf = new Int32Array(entryCount);
   let call = 0;
   return (from, to) => {
     if (from === to) return noStatistics;
     call++;
     let min = firsts[indices[from]!]!;
     let max = min;
-    let entriesLeft = entries;
+    let entriesLeft = entryCount;
     for (let i = from; i < to && entriesLeft > 0; i++) {
       const entry = indices[i]!;
       if (lastCallOf[entry] === call) continue;

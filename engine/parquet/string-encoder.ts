@@ -30,9 +30,9 @@ export function stringEncoder(strings: Strings, pages: readonly PageValueRange[]
   }
   const dictionary = buildDictionary(strings, plainSizeShare);
   if (dictionary !== undefined) {
-    const { firsts, entries } = dictionary;
+    const { firsts, entryCount } = dictionary;
     return dictionaryEncoder(dictionary, rangesBy(dictionaryRanges(strings, dictionary)), (sink) =>
-      writePlainStringsAt(sink, strings, firsts, entries),
+      writePlainStringsAt(sink, strings, firsts, entryCount),
     );
   }
   return plainEncoder(strings, rangesBy(compared));

@@ -30,7 +30,7 @@ const fieldsByName: ReadonlyMap<string, DatasetField> = new Map(
 );
 const documentFieldIndex: FieldIndex = {
   find: (name) => fieldsByName.get(name),
-  rows: searchedFields.map((name) => fieldsByName.get(name)!),
+  fields: searchedFields.map((name) => fieldsByName.get(name)!),
   names: () => [...fieldsByName.keys()],
 };
 

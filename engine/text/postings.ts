@@ -54,7 +54,7 @@ export interface BlockMaxBounds {
   /** For each block, the number of the last text before it; 0 for the first block. */
   readonly before: Uint32Array;
   /** For each block and class (texts with 1, 2, 3, or at least 4 occurrences of the term), the smallest token count of a text. */
-  readonly fewest: Uint32Array;
+  readonly minTokenCounts: Uint32Array;
   /** For each block, the greatest number of occurrences of the term in one text. */
   readonly most: Uint32Array;
 }
@@ -135,7 +135,7 @@ export function blockMaxBounds(
     }
     maxFrequencies[block] = frequency;
   }
-  return { begins, before, fewest, most: maxFrequencies };
+  return { begins, before, minTokenCounts: fewest, most: maxFrequencies };
 }
 
 /** Returns the first block, from `block` on, that may contain a text that the collector wants; the number of blocks if there is none. */
@@ -145,13 +145,13 @@ export function nextCompetitiveBlock(
   score: ScoreFunction,
   collector: ScoreCollector,
 ): number {
-  const { begins, fewest, most: maxOccurrenceCounts } = bounds;
+  const { begins, minTokenCounts, most: maxOccurrenceCounts } = bounds;
   for (let i = block; i < begins.length; i++) {
     const maxFrequency = maxOccurrenceCounts[i]!;
     if (maxFrequency > maxExactOccurrences) return i;
     const at = i * occurrenceClasses;
     for (let kind = 1; kind <= occurrenceClasses && kind <= maxFrequency; kind++) {
-      const tokens = fewest[at + kind - 1]!;
+      const tokens = minTokenCounts[at + kind - 1]!;
       if (collector.wants(score(kind < occurrenceClasses ? kind : maxFrequency, tokens))) return i;
     }
   }

@@ -134,7 +134,7 @@ class CsvHeaderDetector {
     if (firstRow === undefined) return this.#createEmptyHeader();
     const columns = this.#detectColumns(rowOfNames, firstRow, sampledRows);
     const maf = this.#detectMaf(columns, sampledRows);
-    const derivedNames = maf === null ? [] : [maf.header.variant];
+    const derivedNames = maf === null ? [] : [maf.header.variantFieldName];
     if (maf?.header.hasCoordinates) derivedNames.unshift('genomic_coordinates');
     return {
       header: {
@@ -150,7 +150,7 @@ class CsvHeaderDetector {
         .map((column) => column!.name)
         .concat(derivedNames)
         .map((name, ordering) => {
-          const isVariant = name === maf?.header.variant;
+          const isVariant = name === maf?.header.variantFieldName;
           return { name, path: [name], ordering, ...(isVariant && { entityType: 'variant' }) };
         }),
       genomeBuild: maf?.build ?? null,

@@ -40,7 +40,7 @@ export interface MafHeader {
   /** The genome build of rows whose NCBI_Build is missing; null if it is unknown. */
   readonly usualBuild: GenomeBuild | null;
   /** The name of the column of variants: `variant`, or `variant_2` and so on if the file has a column `variant`. */
-  readonly variant: string;
+  readonly variantFieldName: string;
   /** Whether coordinates are added; false if the file has a column `genomic_coordinates`, or columns that fill members of that field. */
   readonly hasCoordinates: boolean;
   /** Whether variants are added; false if the file has a column `variant`, and the dataset has that field but none of derived variants. */
@@ -109,7 +109,7 @@ export function detectMaf(
     cells,
     build,
     usualBuild,
-    variant: variantName,
+    variantFieldName: variantName,
     hasCoordinates,
     hasVariants: true,
   };
@@ -148,7 +148,7 @@ export class MafRowBuilder {
       ? new CoordinatesBuilder(addColumn(coordinatesColumn), 'GRCh38')
       : null;
     this.#variants = header.hasVariants
-      ? new VariantBuilder(addColumn({ ...variantColumn, name: header.variant }))
+      ? new VariantBuilder(addColumn({ ...variantColumn, name: header.variantFieldName }))
       : null;
   }
 

@@ -58,11 +58,11 @@ export class CellObjects {
       (column) => column.name === coordinatesColumn.name && this.#objectsByColumn.has(column),
     );
     const hasOwnVariantField =
-      header.variant !== variantColumn.name && this.#existingNames.has(variantColumn.name);
+      header.variantFieldName !== variantColumn.name && this.#existingNames.has(variantColumn.name);
     return {
       ...header,
       hasCoordinates: header.hasCoordinates && !hasCoordinateCells,
-      hasVariants: !hasOwnVariantField || this.#existingNames.has(header.variant),
+      hasVariants: !hasOwnVariantField || this.#existingNames.has(header.variantFieldName),
     };
   }
 

@@ -29,7 +29,7 @@ export class AttributeColumn extends ValueColumn {
    * few rows.
    */
   #bytes = acquireBuffer(Uint8Array, 8192);
-  #ends = acquireBuffer(Int32Array, 1024);
+  #valueOffsets = acquireBuffer(Int32Array, 1024);
   #rows = acquireBuffer(Int32Array, 1024);
   #valueCount = 0;
   /** The offsets that `finish` returns; kept for their release. */
@@ -40,7 +40,7 @@ export class AttributeColumn extends ValueColumn {
     super(name, path, context);
     this.#physical = physical;
     this.#isList = isList;
-    this.#ends[0] = 0;
+    this.#valueOffsets[0] = 0;
     this.#maxBytes = context.isLenient ? Infinity : budgets.stringBytes;
   }
 
@@ -60,7 +60,7 @@ export class AttributeColumn extends ValueColumn {
     const at = this.#reserve(1, size);
     if (i > 0 && this.#rows[i - 1] === row) this.#isList = true;
     this.#rows[i] = row;
-    this.#ends[i + 1] = at + size;
+    this.#valueOffsets[i + 1] = at + size;
     this.length = row + 1;
     if (size <= 40) for (let i = 0; i < size; i++) this.#bytes[at + i] = source[from + i]!;
     else this.#bytes.set(source.subarray(from, to), at);
@@ -80,17 +80,17 @@ export class AttributeColumn extends ValueColumn {
       if (row === previousRow) this.#isList = true;
       previousRow = row;
       this.#rows[firstIndex + k] = row;
-      this.#ends[firstIndex + k + 1] = at + ends[k]!;
+      this.#valueOffsets[firstIndex + k + 1] = at + ends[k]!;
     }
     this.length = previousRow + 1;
   }
 
   /** Reserves space for more values, of `size` bytes in total, and counts them; returns the position of the first of them in `#bytes`. */
   #reserve(addedValues: number, size: number): number {
-    const at = this.#ends[this.#valueCount]!;
+    const at = this.#valueOffsets[this.#valueCount]!;
     this.#valueCount += addedValues;
-    if (this.#valueCount >= this.#ends.length)
-      this.#ends = growBuffer(this.#ends, this.#valueCount + 1);
+    if (this.#valueCount >= this.#valueOffsets.length)
+      this.#valueOffsets = growBuffer(this.#valueOffsets, this.#valueCount + 1);
     if (this.#valueCount > this.#rows.length) this.#rows = growBuffer(this.#rows, this.#valueCount);
     if (at + size > this.#bytes.length) this.#bytes = growBuffer(this.#bytes, at + size);
     return at;
@@ -111,14 +111,14 @@ export class AttributeColumn extends ValueColumn {
   }
 
   override release(): void {
-    for (const buffer of [this.#bytes, this.#ends, this.#rows, this.#offsets])
+    for (const buffer of [this.#bytes, this.#valueOffsets, this.#rows, this.#offsets])
       if (buffer !== null) releaseBuffer(buffer);
   }
 
   finish(length: number): Data {
     this.padTo(length);
     const valueCount = this.#valueCount;
-    const ends = this.#ends.subarray(0, valueCount + 1);
+    const ends = this.#valueOffsets.subarray(0, valueCount + 1);
     const valueOffsets = (this.#offsets = acquireBuffer(Int32Array, length + 1)).subarray(
       0,
       length + 1,

@@ -79,9 +79,9 @@ export function declaredFields(header: VcfHeader, params: VcfParams): readonly P
   return [
     { name: 'variant', path: ['variant'], entityType: 'variant' },
     ...fieldsOf('info', header.info),
-    ...header.meanings.flatMap(({ id, genes }) => {
-      if (genes === undefined) return [];
-      const path = ['info', ...genes];
+    ...header.meanings.flatMap(({ id, genesPath }) => {
+      if (genesPath === undefined) return [];
+      const path = ['info', ...genesPath];
       const description = `The gene symbols of ${id}`;
       return [{ name: path.join('.'), path, entityType: 'gene' as const, description }];
     }),

@@ -133,7 +133,7 @@ function meaningOfKey(
   const symbolTerminator = Object.hasOwn(symbols, id) && !descriptions.has(symbolsFieldName(id)) ? symbols[id] : undefined;
   const geneSubfield = Object.hasOwn(genes, id) ? genes[id] : undefined;
   const subfields = description.split('|').map((one) => one.trim());
-  if (geneSubfield !== undefined && subfields.includes(geneSubfield)) return { id, source, genes: [id, geneSubfield] };
+  if (geneSubfield !== undefined && subfields.includes(geneSubfield)) return { id, source, genesPath: [id, geneSubfield] };
   if (separator === undefined && symbolTerminator === undefined) return null;
   return {
     id,
@@ -152,10 +152,10 @@ export function symbolsFieldName(id: string): string {
 export function meaningsJson(
   meanings: readonly InfoInterpretation[],
 ): readonly Record<string, string | null>[] {
-  return meanings.map(({ id, separator, genes, source }) => ({
+  return meanings.map(({ id, separator, genesPath, source }) => ({
     field: `info.${id}`,
     known_source: source,
     ...(separator !== undefined && { split: separator }),
-    ...(genes !== undefined && { genes: ['info', ...genes].join('.') }),
+    ...(genesPath !== undefined && { genes: ['info', ...genesPath].join('.') }),
   }));
 }

@@ -16,7 +16,7 @@ export interface InfoInterpretation {
    */
   readonly symbolTerminator?: string;
   /** The path, below `info`, of the field that holds gene symbols. */
-  readonly genes?: readonly string[];
+  readonly genesPath?: readonly string[];
   /** The name of the known source that gives this interpretation; null if the request gives it. */
   readonly source: string | null;
 }

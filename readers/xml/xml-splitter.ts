@@ -36,7 +36,7 @@ export class XmlSplitter implements Splitter {
       return this.#boundaryAt(
         bytes,
         isLast ? bytes.length : elementStack.lastRecordEnd,
-        elementStack.openElementsAtLastRecord,
+        elementStack.outerNamesAtLastRecord,
       );
     } catch (error) {
       if (!(error instanceof XmlFault)) throw error;
@@ -45,7 +45,7 @@ export class XmlSplitter implements Splitter {
         return this.#boundaryAt(
           bytes,
           elementStack.lastRecordEnd,
-          elementStack.openElementsAtLastRecord,
+          elementStack.outerNamesAtLastRecord,
         );
       const column = this.#columnAt(bytes, error.byteOffset) + 1;
       return { kind: 'fault', at: error.byteOffset, message: `column ${column}: ${error.message}` };
@@ -75,7 +75,7 @@ class ElementStack {
   /** The position after the last closed record; 0 if there is none. */
   lastRecordEnd = 0;
   /** The elements open at `lastRecordEnd` that are not part of a record. */
-  openElementsAtLastRecord: readonly Uint8Array[];
+  outerNamesAtLastRecord: readonly Uint8Array[];
   readonly #bytes: Uint8Array;
   readonly #itemDepth: number;
   #outerNames: readonly Uint8Array[];
@@ -87,7 +87,7 @@ class ElementStack {
   constructor(bytes: Uint8Array, itemDepth: number, outerNames: readonly Uint8Array[]) {
     this.#bytes = bytes;
     this.#itemDepth = itemDepth;
-    this.#outerNames = this.openElementsAtLastRecord = outerNames;
+    this.#outerNames = this.outerNamesAtLastRecord = outerNames;
     this.#depth = outerNames.length;
   }
 
@@ -171,7 +171,7 @@ class ElementStack {
     if (this.#depth === 0) this.#isRootClosed = true;
     else if (this.#depth === this.#itemDepth) {
       this.lastRecordEnd = at;
-      this.openElementsAtLastRecord = this.#outerNames;
+      this.outerNamesAtLastRecord = this.#outerNames;
     }
   }
 

@@ -34,7 +34,10 @@ export interface ExpressionTaskOptions {
 export class ExpressionThreads {
   readonly #slots = new PrioritySemaphore(threadCount);
   /** One slot for each user who has tasks that are not urgent. */
-  readonly #slotsByUser = new Map<number, { readonly slots: PrioritySemaphore; tasks: number }>();
+  readonly #slotsByUser = new Map<
+    number,
+    { readonly slots: PrioritySemaphore; taskCount: number }
+  >();
   #threads: Threads | undefined;
   #isClosed = false;
 
@@ -68,15 +71,15 @@ export class ExpressionThreads {
   async #runInUserSlot<T>(userId: number, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const userSlots = this.#slotsByUser.get(userId) ?? {
       slots: new PrioritySemaphore(1),
-      tasks: 0,
+      taskCount: 0,
     };
     this.#slotsByUser.set(userId, userSlots);
-    userSlots.tasks += 1;
+    userSlots.taskCount += 1;
     try {
       return await userSlots.slots.runInSlot(work, signal, false);
     } finally {
-      userSlots.tasks -= 1;
-      if (userSlots.tasks === 0) this.#slotsByUser.delete(userId);
+      userSlots.taskCount -= 1;
+      if (userSlots.taskCount === 0) this.#slotsByUser.delete(userId);
     }
   }
 

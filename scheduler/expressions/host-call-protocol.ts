@@ -80,7 +80,7 @@ export interface PackedAnswers {
 export type HostReply = HostCallResult | PackedAnswers;
 
 /** The channel through which a thread has calls answered. */
-export interface HostCalls extends CallChannelEnd {
+export interface HostCallChannel extends CallChannelEnd {
   /** Identifies an attempt at a job: within it, a thread keeps the answers to calls from one part to the next. Absent for a request. */
   readonly scope?: string;
 }
@@ -153,5 +153,5 @@ export type ExpressionResult<K extends keyof ExpressionRequests> = K extends 'pa
 
 /** A task as the thread gets it, with the channel for its calls. */
 export type ThreadRequest<K extends keyof ExpressionRequests> = ExpressionRequests[K] & {
-  readonly calls: HostCalls;
+  readonly calls: HostCallChannel;
 };

@@ -13,7 +13,7 @@ import type {
 import type { HostAnswerCache } from './answers.js';
 import { callCacheOf } from './call-cache.js';
 import type { EvaluationContext } from './columns/field-expressions.js';
-import type { HostCalls } from './host-call-protocol.js';
+import type { HostCallChannel } from './host-call-protocol.js';
 import { annotateTemplateFunction } from './template-function.js';
 
 /** Maximum size in bytes of the JSON text of the arguments of a call. */
@@ -24,7 +24,7 @@ const maxPlainTextLength = 100_000;
 /** Returns the host of expressions in a thread that calls through `calls`; without `calls`, dataset functions fail. */
 export function expressionHost(
   origin: EvaluationContext,
-  calls: HostCalls | undefined,
+  calls: HostCallChannel | undefined,
 ): ExpressionHost {
   const { answers } = callCacheOf(calls?.scope);
   answers.connectHost((request) => {

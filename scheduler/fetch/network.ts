@@ -9,7 +9,7 @@ export interface Network {
   /** Opens a connection to an address, without name resolution. */
   open(address: string, port: number): Socket;
   /** Returns the IP addresses of this machine. */
-  own(): readonly string[];
+  ownAddresses(): readonly string[];
   /** Trusted certificate authorities in PEM; by default, those that Node trusts. */
   readonly authorities?: string;
 }
@@ -26,6 +26,6 @@ export const systemNetwork: Network = {
       // Node calls `lookup` only for host names; a host name that reaches this point was not checked.
       lookup: (_host, _options, done) => done(new Error('host names are not resolved here'), ''),
     }),
-  own: () =>
+  ownAddresses: () =>
     Object.values(networkInterfaces()).flatMap((one) => one?.map(({ address }) => address) ?? []),
 };

@@ -10,7 +10,7 @@ const minuteMs = 60_000;
 export class PolitenessLimits {
   readonly #perHost: number;
   readonly #perMinute: number;
-  readonly #hosts = new Map<string, { readonly slots: PrioritySemaphore; users: number }>();
+  readonly #slotsByKey = new Map<string, { readonly slots: PrioritySemaphore; users: number }>();
   readonly #rateLimiters = new Map<number, SlidingWindowLimiter>();
 
   constructor(perHost: number, perMinute: number) {
@@ -51,16 +51,16 @@ export class PolitenessLimits {
   }
 
   async #withSlot<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    let host = this.#hosts.get(key);
+    let host = this.#slotsByKey.get(key);
     if (host === undefined) {
-      this.#hosts.set(key, (host = { slots: new PrioritySemaphore(this.#perHost), users: 0 }));
+      this.#slotsByKey.set(key, (host = { slots: new PrioritySemaphore(this.#perHost), users: 0 }));
     }
     host.users += 1;
     try {
       return await host.slots.runInSlot(work, signal, false);
     } finally {
       host.users -= 1;
-      if (host.users === 0) this.#hosts.delete(key);
+      if (host.users === 0) this.#slotsByKey.delete(key);
     }
   }
 }

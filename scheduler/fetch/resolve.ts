@@ -26,7 +26,7 @@ export async function resolveAllowedAddresses(
         })
       : [host.replaceAll(/^\[|\]$/g, '')];
   if (addressTexts.length === 0) throw transientFailure('its host has no address');
-  const ownAddresses = network.own().flatMap((text) => parseAddress(text) ?? []);
+  const ownAddresses = network.ownAddresses().flatMap((text) => parseAddress(text) ?? []);
   for (const text of addressTexts) {
     const address = parseAddress(text);
     // An address that cannot be parsed (a link-local one with a zone, for example) cannot be checked.

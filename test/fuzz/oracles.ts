@@ -180,7 +180,7 @@ function compareTable(
   const expectedRows = naiveRecordsOf(header, parsedRows.slice(1));
   for (const [i, row] of rows.entries()) {
     const { maf } = rest.header as CsvHeader;
-    const derivedNames = maf === null ? [] : ['genomic_coordinates', maf.variant];
+    const derivedNames = maf === null ? [] : ['genomic_coordinates', maf.variantFieldName];
     const readEntries = Object.entries(row).filter(([name]) => !derivedNames.includes(name));
     expectSameJson(
       `record ${i}`,

@@ -163,7 +163,7 @@ describe('N1: no packet goes to an address that is not public', () => {
       expect([host, error]).toEqual([host, 'a.json: address not allowed']);
     }
     // A fetch from the server's own public address is refused too.
-    const publicFetcher = openFetcherOf([], {}, { own: () => ['93.184.216.34'] });
+    const publicFetcher = openFetcherOf([], {}, { ownAddresses: () => ['93.184.216.34'] });
     expect((await publicFetcher.get(`http://93.184.216.34:${port}/`)).error).toMatch(
       /not allowed$/,
     );

@@ -48,7 +48,7 @@ export function causeOfImpossibleCondition(
   const { source, predicate } = leaf;
   if (source.kind === 'term' && source.atom.field !== null && !index.find(source.atom.field)) {
     const fieldName = source.atom.field.toLowerCase();
-    const values = index.rows.map(({ name }) => name).filter((name) => isSimilarName(name.toLowerCase(), fieldName)).slice(0, 5); // prettier-ignore
+    const values = index.fields.map(({ name }) => name).filter((name) => isSimilarName(name.toLowerCase(), fieldName)).slice(0, 5); // prettier-ignore
     return [
       { ...causeAt(leaf, 'unknown_field', `There is no field ${source.atom.field}.`), values },
     ];

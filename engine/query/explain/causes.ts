@@ -29,7 +29,7 @@ import { all, alternativesOf, not, freezePredicate, operandsOf, type Predicate }
 
 /** The records in which causes are searched. */
 interface CauseScope {
-  readonly records: number;
+  readonly recordCount: number;
   readonly inspector: RecordInspector;
 }
 
@@ -42,7 +42,7 @@ export async function findCausesOfNoMatch(
   explaining: ExplainedRequest,
   counts: ReadonlyMap<ExplainNode, NodeCounts>,
 ): Promise<readonly Cause[]> {
-  if (scope.records === 0)
+  if (scope.recordCount === 0)
     return [{ path: '', condition: '', cause: 'no_records', hint: 'The dataset has no records.' }];
   const causes: Cause[] = [];
   try {

@@ -73,7 +73,7 @@ export async function explanationJson(
   const causes =
     scope.total === 0
       ? await steps.measure('causes', () =>
-          findCausesOfNoMatch({ records: snapshot.rows, inspector }, explaining, counts),
+          findCausesOfNoMatch({ recordCount: snapshot.rows, inspector }, explaining, counts),
         )
       : undefined;
   const hints = await steps.measure('counts', () => findHints(root, explaining.index, inspector));

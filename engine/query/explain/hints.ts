@@ -143,7 +143,7 @@ function enclosingListFields(
   if (!namesField || field === undefined) return [];
   const ancestorPaths = field.path.slice(1).map((_, i) => field.path.slice(0, i + 1));
   return ancestorPaths.flatMap((path) => {
-    const row = index.rows.find((each) => each.path.length === path.length && path.every((name, i) => each.path[i] === name)); // prettier-ignore
+    const row = index.fields.find((each) => each.path.length === path.length && path.every((name, i) => each.path[i] === name)); // prettier-ignore
     return row && elementFields(index, row) ? [fieldRef(row)] : [];
   });
 }

@@ -60,7 +60,7 @@ export class PageMatcher {
     const predicate = this.#predicate;
     const { areVariantsPlaced: arePlaced } = segment;
     const isInMemory = [...predicate.names.keys()].every(pages.hasColumn);
-    const hashes = isInMemory ? predicate.lookedUp.map(pages.hashes) : [];
+    const hashes = isInMemory ? predicate.lookedUp.map(pages.hashTableState) : [];
     // An existing hash table finds the rows without testing single pages.
     if (hashes.includes('made')) return { found: undefined, by: 'hashes' };
     // Building a hash table takes as long as a hundred lookups, so the Bloom filters decide in which segments one is needed.

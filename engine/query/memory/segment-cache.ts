@@ -59,7 +59,7 @@ export interface SegmentPages {
    * For a column in memory of strings without a dictionary, returns whether its hash table is in memory, too; otherwise undefined. The call
    * counts as a use of the column.
    */
-  hashes(name: string): 'made' | 'unmade' | undefined;
+  hashTableState(name: string): 'made' | 'unmade' | undefined;
   /** Returns the words of a chunk's Bloom filter; undefined if it has none. */
   readonly filter: (chunk: SegmentColumnChunk) => Uint32Array | undefined;
   /** Returns the values of a field in a page; undefined if the segment does not store the field. */
@@ -198,7 +198,7 @@ export class SegmentCache {
           this.admissionCache.wouldStay(columnKey, bytes)
         );
       },
-      hashes: (name) => {
+      hashTableState: (name) => {
         const { column: columnKey, hashes: hashesKey } = fieldKeysOf(scope, name);
         const cachedColumn = this.admissionCache.get(columnKey) as CachedColumn | undefined;
         if (typeof cachedColumn !== 'object' || cachedColumn.values.kind !== 'strings')

@@ -249,7 +249,7 @@ const rsNumberFieldPattern = /^(?:rs|dbsnp)/i;
 
 /** Matches records with an rs id, alone or among several in one text, in a field of variants or in a field whose name indicates rs ids. */
 function rsIdPredicate(id: string, fields: FieldIndex): Predicate {
-  const rsFieldRefs = fields.rows
+  const rsFieldRefs = fields.fields
     .filter(({ path }) => rsFieldPattern.test(path.at(-1)!))
     .map(fieldRef);
   const conditions = [...fieldsOfEntities(fields, 'variant'), ...rsFieldRefs].flatMap(

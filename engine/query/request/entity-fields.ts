@@ -27,7 +27,7 @@ export function fieldsOfEntities(
   fields: FieldIndex,
   ...types: readonly EntityType[]
 ): readonly FieldRef[] {
-  return fields.rows
+  return fields.fields
     .filter(({ entityType }) => entityType !== null && types.includes(entityType))
     .map(fieldRef);
 }

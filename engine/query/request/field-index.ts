@@ -6,7 +6,7 @@ import type { FieldRef } from '../predicate/predicate.js';
 /** The fields that a request may name. Only this index turns names of a request into stored columns. */
 export interface FieldIndex {
   find(name: string): DatasetField | undefined;
-  readonly rows: readonly DatasetField[];
+  readonly fields: readonly DatasetField[];
   /** Returns all names that `find` accepts. */
   names(): readonly string[];
 }
@@ -49,17 +49,17 @@ function indexBelowDepth(
   for (const row of rows)
     if (row.path.length > depth + 1 && !byName.has(nameOf(row))) byName.set(nameOf(row), row);
   for (const row of rows) if (row.path.length === depth + 1) byName.set(nameOf(row), row);
-  return { find: (name) => byName.get(name), rows, names: () => [...byName.keys()] };
+  return { find: (name) => byName.get(name), fields: rows, names: () => [...byName.keys()] };
 }
 
 /**
  * Returns the fields inside a list of objects by their names in the list: `GT` for the field `sample.GT` in the list `sample`. Undefined if
  * the field is not a list of objects, or has no fields inside.
  */
-export function elementFields({ rows }: FieldIndex, list: DatasetField): FieldIndex | undefined {
+export function elementFields({ fields }: FieldIndex, list: DatasetField): FieldIndex | undefined {
   if (list.dataType !== 'object' || list.isList !== true) return undefined;
   const { path } = list;
-  const membersInside = rows.filter(
+  const membersInside = fields.filter(
     (row) => row.path.length > path.length && path.every((name, i) => row.path[i] === name),
   );
   return membersInside.length === 0 ? undefined : indexBelowDepth([], membersInside, path.length);

@@ -110,7 +110,7 @@ export function parseFileQuery(
   return { ...request, excludeFields: [...request.excludeFields, ['_id'], ['_commit']] };
 }
 
-const pageLimitRule = { limit: 100, smallest: 0, largest: 'pageLimit' } as const;
+const pageLimitRule = { defaultValue: 100, smallest: 0, largest: 'pageLimit' } as const;
 
 /**
  * Parses the body of a search of the catalogue. `entities`, `genome_build` and `explain` are ignored, because they concern the records of
@@ -149,7 +149,7 @@ export function parseMigrationParams(
   return request;
 }
 
-const everyRecordLimitRule = { limit: Number.MAX_SAFE_INTEGER, smallest: 1 } as const;
+const everyRecordLimitRule = { defaultValue: Number.MAX_SAFE_INTEGER, smallest: 1 } as const;
 
 function refuseExplanation({ explain }: QueryRequest, where: string): void {
   if (explain) throw invalidError('explain', `Not supported in ${where}`);
@@ -171,7 +171,7 @@ function refuseFacetsAndOffset(params: unknown, where: string): void {
 
 type RequestBody = Readonly<Record<string, unknown>>;
 interface LimitRule {
-  readonly limit: number;
+  readonly defaultValue: number;
   readonly smallest: number;
   /** The budget that is the maximum of the given number; absent if there is no maximum. */
   readonly largest?: 'pageLimit' | 'exportLimit';
@@ -223,7 +223,7 @@ function parseWithIndex(
     excludeFields: part(() => excludedPaths(body['exclude_fields'], index)),
     ordering: part(() => parseOrdering(body['ordering'], index)),
     limit: part(() => readCount('limit', body['limit'], rule)),
-    offset: part(() => readCount('offset', body['offset'], { limit: 0, smallest: 0 })),
+    offset: part(() => readCount('offset', body['offset'], { defaultValue: 0, smallest: 0 })),
     facets: part(() => parseFacets(body['facets'], index)),
   };
   if (errors.length > 0) throw mergeErrors(errors);
@@ -348,7 +348,7 @@ function parseOrdering(input: unknown, index: FieldIndex): readonly OrderKey[] {
 const unorderableTypes: ReadonlySet<string> = new Set(['text', 'blob', 'object']);
 
 function readCount(key: string, input: unknown, rule: LimitRule): number {
-  if (input === undefined || input === null) return rule.limit;
+  if (input === undefined || input === null) return rule.defaultValue;
   const text = typeof input === 'object' ? '' : String(input as string | number).trim();
   const number = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number) || number < rule.smallest) {

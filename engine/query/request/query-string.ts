@@ -65,7 +65,7 @@ class QueryStringCompiler {
     readonly fields: FieldIndex,
     readonly size = { conditions: 0 },
   ) {
-    this.#textFields = fields.rows
+    this.#textFields = fields.fields
       .map(fieldRef)
       .filter((field) => isTextField(field) && !isReserved(field.path));
   }

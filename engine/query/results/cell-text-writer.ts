@@ -76,9 +76,9 @@ export class CellTextWriter {
     block: RowBlock,
     texts: CellTexts,
   ): void {
-    const { begins, ends } = texts;
+    const { startOffsets, ends } = texts;
     if (column === undefined) {
-      begins.fill(-1, 0, block.length);
+      startOffsets.fill(-1, 0, block.length);
       texts.view = emptyView;
       return;
     }
@@ -94,7 +94,7 @@ export class CellTextWriter {
     for (let i = 0; i < block.length; i++) {
       moveCursors(cursors, block.rows[i]!);
       const from = out.endOffset;
-      begins[i] = writeWholeCell(node, out, form) ? from : -1;
+      startOffsets[i] = writeWholeCell(node, out, form) ? from : -1;
       ends[i] = out.endOffset;
     }
   }
@@ -110,7 +110,7 @@ export class CellTextWriter {
     cells: readonly CellTexts[],
   ): number {
     for (const texts of cells) {
-      texts.begins.fill(-1, 0, block.length);
+      texts.startOffsets.fill(-1, 0, block.length);
       texts.view = emptyView;
     }
     if (column?.node.writeElements === undefined) return -1;
@@ -126,7 +126,7 @@ export class CellTextWriter {
         const texts = cells[cell++];
         if (texts === undefined) tooLongAt = i;
         else if (isThere) {
-          texts.begins[i] = from;
+          texts.startOffsets[i] = from;
           texts.ends[i] = out.endOffset;
         }
         from = out.endOffset;
@@ -141,18 +141,18 @@ export class CellTextWriter {
     { rows, length }: RowBlock,
     texts: CellTexts,
   ): void {
-    const { begins, ends } = texts;
+    const { startOffsets, ends } = texts;
     const { values, indices } = cursor.page;
     const write = form.write[type];
-    // `begins` first receives the numbers of the values, which are then replaced by the offsets of their texts.
-    cursor.valuesAt(rows, length, begins);
+    // `startOffsets` first receives the numbers of the values, which are then replaced by the offsets of their texts.
+    cursor.valuesAt(rows, length, startOffsets);
     if (stringTypes.has(type) && this.#areStoredTexts(form, values)) {
       const { int32s, gapBytes } = values;
       texts.view = values.view;
       for (let i = 0; i < length; i++) {
-        const value = begins[i]!;
+        const value = startOffsets[i]!;
         if (value < 0) continue;
-        begins[i] = int32s[value]!;
+        startOffsets[i] = int32s[value]!;
         ends[i] = int32s[value + 1]! - gapBytes;
       }
       return;
@@ -161,10 +161,10 @@ export class CellTextWriter {
       const entryTexts = this.#dictionary(form, values, write);
       this.#textsOfDictionaries.push(texts);
       for (let i = 0; i < length; i++) {
-        const entry = begins[i]!;
+        const entry = startOffsets[i]!;
         if (entry < 0) continue;
         const begin = entryTexts.begins[entry]!;
-        begins[i] =
+        startOffsets[i] =
           begin === unwrittenOffset ? this.#writeEntry(entryTexts, write, values, entry) : begin;
         ends[i] = entryTexts.ends[entry]!;
       }
@@ -173,12 +173,12 @@ export class CellTextWriter {
     const out = this.block;
     this.#textsInBlock.push(texts);
     const writeAll = batchWriterOf(write, length);
-    if (writeAll !== undefined) return writeAll(out, values, begins, ends, length);
+    if (writeAll !== undefined) return writeAll(out, values, startOffsets, ends, length);
     for (let i = 0; i < length; i++) {
-      const value = begins[i]!;
+      const value = startOffsets[i]!;
       if (value < 0) continue;
       const from = out.endOffset;
-      begins[i] = write(out, values, value) ? from : -1;
+      startOffsets[i] = write(out, values, value) ? from : -1;
       ends[i] = out.endOffset;
     }
   }

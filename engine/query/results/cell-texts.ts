@@ -2,7 +2,7 @@
 export interface CellTexts {
   view: DataView;
   /** The start of each text; negative for a record without a value. */
-  readonly begins: Int32Array;
+  readonly startOffsets: Int32Array;
   readonly ends: Int32Array;
 }
 
@@ -18,7 +18,7 @@ export function newCells(count: number, length: number): readonly CellTexts[] {
     new Int32Array(buffer, part * length * Int32Array.BYTES_PER_ELEMENT, length);
   return Array.from({ length: count }, (_, cell) => ({
     view: emptyView,
-    begins: offsetsAt(2 * cell),
+    startOffsets: offsetsAt(2 * cell),
     ends: offsetsAt(2 * cell + 1),
   }));
 }
@@ -31,7 +31,7 @@ export function fixedText(text: string): CellTexts {
   const bytes = Buffer.from(text);
   const paddedBytes = new Uint8Array(bytes.length + copyOverrunBytes);
   paddedBytes.set(bytes);
-  return { view: new DataView(paddedBytes.buffer), begins: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
+  return { view: new DataView(paddedBytes.buffer), startOffsets: Int32Array.of(0), ends: Int32Array.of(bytes.length) }; // prettier-ignore
 }
 
 /** Replaces a fixed text by a number of at most as many bytes. */
@@ -49,12 +49,12 @@ export const copyOverrunBytes = 3;
  * so the caller must reserve `copyOverrunBytes` bytes more than the text has.
  */
 export function copyText(
-  { view, begins, ends }: CellTexts,
+  { view, startOffsets, ends }: CellTexts,
   index: number,
   target: DataView,
   end: number,
 ): number {
-  const from = begins[index]!;
+  const from = startOffsets[index]!;
   const size = ends[index]! - from;
   if (from + size + copyOverrunBytes > view.byteLength) {
     for (let i = 0; i < size; i++) target.setUint8(end + i, view.getUint8(from + i));

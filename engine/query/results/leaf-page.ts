@@ -53,14 +53,14 @@ export function unpackPage(
   releaseBuffer(levels);
   if (encoding !== encodingId.rleDictionary) {
     const values = convertLeafValues(
-      readLeafValues(page, leaf.physical, slotLevels.values),
+      readLeafValues(page, leaf.physical, slotLevels.valueCount),
       leaf,
       type,
     );
     return leafPage(rowSlots, repetition, slotLevels, undefined, values);
   }
   if (dictionary === undefined) throw new RangeError('a page needs a dictionary');
-  const indices = readDictionaryIndices(page, slotLevels.values, dictionary.count);
+  const indices = readDictionaryIndices(page, slotLevels.valueCount, dictionary.count);
   return leafPage(rowSlots, repetition, slotLevels, indices, dictionary);
 }
 
@@ -90,9 +90,14 @@ export function unpackRow(
 }
 
 /** Returns a page of one row, with or without a value; `level` is the row's definition level. */
-export function singleRowPage(level: number, values: LeafValues): LeafPage {
-  const slots = { definition: undefined, level, valueIndexes: undefined, values: values.count };
-  return leafPage(undefined, undefined, slots, undefined, values);
+export function singleRowPage(level: number, valueCount: LeafValues): LeafPage {
+  const slots = {
+    definition: undefined,
+    level,
+    valueIndexes: undefined,
+    valueCount: valueCount.count,
+  };
+  return leafPage(undefined, undefined, slots, undefined, valueCount);
 }
 
 function leafPage(
@@ -113,7 +118,7 @@ function leafPage(
 
 interface DefinedSlots extends Pick<LeafPage, 'definition' | 'level' | 'valueIndexes'> {
   /** The number of slots that have a value. */
-  readonly values: number;
+  readonly valueCount: number;
 }
 
 /**
@@ -128,12 +133,12 @@ function definedSlots(
 ): DefinedSlots {
   if (constant !== undefined) {
     const values = constant === maxDefinition ? count : 0;
-    return { definition: undefined, level: constant, valueIndexes: undefined, values };
+    return { definition: undefined, level: constant, valueIndexes: undefined, valueCount: values };
   }
   const definition = new Uint8Array(count);
   const valueIndexes = count <= 1 << 16 ? new Uint16Array(count) : new Int32Array(count);
   const values = valueIndexesOf(levels, maxDefinition, definition, valueIndexes);
-  return { definition, level: 0, valueIndexes, values };
+  return { definition, level: 0, valueIndexes, valueCount: values };
 }
 
 function firstSlotsOfRows(repetition: Int32Array, count: number, rows: number): Int32Array {

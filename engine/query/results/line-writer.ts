@@ -119,8 +119,8 @@ export class LineWriter {
     const { before, none, close } = this.#lines;
     let size = this.#fixedBytes;
     for (let i = 0; i < cells.length; i++) {
-      const { begins, ends } = cells[i]!;
-      if (begins[index]! >= 0) size += ends[index]! - begins[index]!;
+      const { startOffsets, ends } = cells[i]!;
+      if (startOffsets[index]! >= 0) size += ends[index]! - startOffsets[index]!;
     }
     out.reserve(size + copyOverrunBytes);
     const { view } = out;
@@ -128,7 +128,7 @@ export class LineWriter {
     for (let i = 0; i < cells.length; i++) {
       endOffset = copyText(before[i]!, 0, view, endOffset);
       const cell = cells[i]!;
-      endOffset = cell.begins[index]! >= 0 ? copyText(cell, index, view, endOffset) : copyText(none, 0, view, endOffset); // prettier-ignore
+      endOffset = cell.startOffsets[index]! >= 0 ? copyText(cell, index, view, endOffset) : copyText(none, 0, view, endOffset); // prettier-ignore
     }
     endOffset = copyText(close, 0, view, endOffset);
     out.endOffset = endOffset;
@@ -182,7 +182,7 @@ export class LineWriter {
     const cellWords = new Int32Array(buffer, 0, this.#cells.length * wordsPerCell);
     this.#textLocations.delete(block.view);
     let arrayAt = this.#arraysAt;
-    for (const [i, { view, begins, ends }] of this.#cells.entries()) {
+    for (const [i, { view, startOffsets, ends }] of this.#cells.entries()) {
       const usedBytes = view === block.view ? block.endOffset : view === dictionaryTexts.view ? dictionaryTexts.endOffset : view.byteLength; // prettier-ignore
       // A sink that grows gets room for the whole capacity of its buffer, so that later texts fit, too.
       const textsAddress = this.#copy(
@@ -193,16 +193,16 @@ export class LineWriter {
       if (textsAddress === undefined) return false;
       const at = i * wordsPerCell;
       cellWords[at + cellWordOffsets.begins] = arrayAt;
-      cellWords[at + cellWordOffsets.ends] = arrayAt + 4 * begins.length;
+      cellWords[at + cellWordOffsets.ends] = arrayAt + 4 * startOffsets.length;
       cellWords[at + cellWordOffsets.texts] = textsAddress;
       cellWords[at + cellWordOffsets.before] = this.#textLocations.get(before[i]!.view)!.address;
       cellWords[at + cellWordOffsets.beforeBytes] = before[i]!.ends[0]!;
       cellWords[at + cellWordOffsets.none] = this.#textLocations.get(none.view)!.address;
       cellWords[at + cellWordOffsets.noneBytes] = none.ends[0]!;
-      const arrays = new Int32Array(buffer, arrayAt, 2 * begins.length);
-      arrays.set(begins.subarray(0, length));
-      arrays.set(ends.subarray(0, length), begins.length);
-      arrayAt += 8 * begins.length;
+      const arrays = new Int32Array(buffer, arrayAt, 2 * startOffsets.length);
+      arrays.set(startOffsets.subarray(0, length));
+      arrays.set(ends.subarray(0, length), startOffsets.length);
+      arrayAt += 8 * startOffsets.length;
     }
     return true;
   }

@@ -46,7 +46,7 @@ export class ListTextWriter {
   ): ByteSink {
     const { cursor, type } = node;
     const { values, indices } = cursor.page;
-    const { begins, ends } = texts;
+    const { startOffsets, ends } = texts;
     const writeAll = batchWriterOf(jsonWriters[type], block.length);
     if (indices === undefined && writeAll !== undefined) {
       this.#writeNumbers(node, writeAll, form, block, out, texts);
@@ -56,7 +56,7 @@ export class ListTextWriter {
       indices !== undefined &&
       values.count < this.#maxLists &&
       this.#keptTexts.endOffset < maxCachedTextBytes &&
-      this.#haveNumbers(node, block, begins)
+      this.#haveNumbers(node, block, startOffsets)
     ) {
       this.#writeKept(node, form, block, texts);
       return this.#keptTexts;
@@ -64,7 +64,7 @@ export class ListTextWriter {
     for (let i = 0; i < block.length; i++) {
       cursor.moveTo(block.rows[i]! - cursor.firstPageRow);
       const from = out.endOffset;
-      begins[i] = writeWholeCell(node, out, form) ? from : -1;
+      startOffsets[i] = writeWholeCell(node, out, form) ? from : -1;
       ends[i] = out.endOffset;
     }
     return out;
@@ -94,23 +94,23 @@ export class ListTextWriter {
   /** Replaces the numbers of lists by the offsets of their cached texts, and writes texts that are not cached yet. */
   #writeKept(node: ListNode, form: CellForm, { rows, length }: RowBlock, texts: CellTexts): void {
     const { cursor } = node;
-    const { begins, ends } = texts;
+    const { startOffsets, ends } = texts;
     const lists = this.#listsOf(cursor.page.values);
     const keptTexts = this.#keptTexts;
     for (let i = 0; i < length; i++) {
-      const listNumber = begins[i]!;
-      let begin = listNumber < 0 ? unwrittenOffset : lists.begins[listNumber]!;
+      const listNumber = startOffsets[i]!;
+      let begin = listNumber < 0 ? unwrittenOffset : lists.startOffsets[listNumber]!;
       if (begin === unwrittenOffset) {
         cursor.moveTo(rows[i]! - cursor.firstPageRow);
         const from = keptTexts.endOffset;
         begin = writeWholeCell(node, keptTexts, form) ? from : -1;
         ends[i] = keptTexts.endOffset;
         if (listNumber >= 0) {
-          lists.begins[listNumber] = begin;
+          lists.startOffsets[listNumber] = begin;
           lists.ends[listNumber] = keptTexts.endOffset;
         }
       } else ends[i] = lists.ends[listNumber]!;
-      begins[i] = begin;
+      startOffsets[i] = begin;
     }
   }
 
@@ -118,7 +118,7 @@ export class ListTextWriter {
     let lists = this.#lists.get(values);
     if (lists === undefined) {
       lists = newCellTexts(this.#maxLists);
-      lists.begins.fill(unwrittenOffset);
+      lists.startOffsets.fill(unwrittenOffset);
       this.#lists.set(values, lists);
     }
     return lists;
@@ -130,7 +130,7 @@ export class ListTextWriter {
     form: CellForm,
     { rows, length }: RowBlock,
     out: ByteSink,
-    { begins, ends }: CellTexts,
+    { startOffsets, ends }: CellTexts,
   ): void {
     let count = 0;
     for (let i = 0; i < length; i++) {
@@ -142,11 +142,11 @@ export class ListTextWriter {
     for (let i = 0; i < length; i++) {
       cursor.moveTo(rows[i]! - cursor.firstPageRow);
       for (let slot = cursor.firstSlot; slot < cursor.endSlot; slot++)
-        numberTexts.begins[at++] = cursor.valueIndexAt(slot);
+        numberTexts.startOffsets[at++] = cursor.valueIndexAt(slot);
     }
     const numberSink = this.#numberTexts;
     numberSink.endOffset = 0;
-    writeAll(numberSink, cursor.page.values, numberTexts.begins, numberTexts.ends, count);
+    writeAll(numberSink, cursor.page.values, numberTexts.startOffsets, numberTexts.ends, count);
     numberTexts.view = numberSink.view;
     at = 0;
     for (let i = 0; i < length; i++) {
@@ -154,7 +154,7 @@ export class ListTextWriter {
       const end = at + cursor.endSlot - cursor.firstSlot;
       const level = cursor.levelAt(cursor.firstSlot);
       const from = out.endOffset;
-      begins[i] = level <= depth ? -1 : from;
+      startOffsets[i] = level <= depth ? -1 : from;
       if (level > depth) {
         writeList(out, numberTexts, level > depth + 1 ? at : end, end);
         form.end?.(out, from);
@@ -170,11 +170,11 @@ function writeList(out: ByteSink, numberTexts: CellTexts, from: number, to: numb
   out.writeByte(openBracket);
   for (let i = from; i < to; i++) {
     if (i > from) out.writeByte(comma);
-    if (numberTexts.begins[i]! < 0) {
+    if (numberTexts.startOffsets[i]! < 0) {
       writeAscii(out, 'null');
       continue;
     }
-    out.reserve(numberTexts.ends[i]! - numberTexts.begins[i]! + copyOverrunBytes);
+    out.reserve(numberTexts.ends[i]! - numberTexts.startOffsets[i]! + copyOverrunBytes);
     out.endOffset = copyText(numberTexts, i, out.view, out.endOffset);
   }
   out.writeByte(closeBracket);

@@ -58,7 +58,7 @@ const materialisers: {
     writeCells(source, rows, cellColumns(projection), {
       form: () => ({ write: plainTextWriters }),
       writeRecord(_, cells, i) {
-        records.push(cells.map(({ view, begins, ends }) => (begins[i]! < 0 ? null : decodeUtf8(view, begins[i]!, ends[i]!)))); // prettier-ignore
+        records.push(cells.map(({ view, startOffsets, ends }) => (startOffsets[i]! < 0 ? null : decodeUtf8(view, startOffsets[i]!, ends[i]!)))); // prettier-ignore
       },
     });
     return records;

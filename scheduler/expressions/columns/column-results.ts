@@ -54,7 +54,8 @@ function computeNumbers(
 ): ErrorsByRow | null {
   const { expression, field } = compiled;
   if (expression === undefined || reads === null || column === null) return null;
-  const columnOf = (path: number) => slots.readerOfSlot(reads[path]!.slot)?.numbers() ?? undefined;
+  const columnOf = (path: number) =>
+    slots.readerOfSlot(reads[path]!.slot)?.readNumbers() ?? undefined;
   const computedNumbers = expression.evaluateNumbers(columnOf, rows);
   const kind = computedNumbers && numberKindAfterCast(computedNumbers.kind, field);
   if (computedNumbers === undefined || kind === undefined) return null;

@@ -34,7 +34,7 @@ export interface FieldReader {
    */
   dictionaryIndices(table?: ValueTable): DictionaryIndices | null;
   /** Returns the values of a column of the type integer, long or double; null for other columns. */
-  numbers(): NumberColumn | null;
+  readNumbers(): NumberColumn | null;
   /** Returns the values of a column of texts; null for other columns, and for members that an object may lack. */
   texts(): TextColumn | null;
 }
@@ -62,7 +62,7 @@ export function memberReader(
       type: `${column.type} ${column.isList}`,
       dictionaryIndices: (table) =>
         table ? valueTableIndices(column, data, table) : textDictionaryIndices(column, data),
-      numbers: () => numberColumn(column, data),
+      readNumbers: () => numberColumn(column, data),
       texts: () => textColumn(column, data),
     };
   if (column.isList || column.type === 'json') return null;
@@ -76,7 +76,7 @@ export function memberReader(
       read: (i) => (hasObject === null || hasObject(i) ? null : undefined),
       type: 'null',
       dictionaryIndices: () => null,
-      numbers: () => null,
+      readNumbers: () => null,
       texts: () => null,
     };
   }
@@ -90,8 +90,8 @@ export function memberReader(
       const indices = memberIndices?.indices.map((index, i) => (hasObject(i) ? index : -1));
       return memberIndices && { ...memberIndices, indices: indices! };
     },
-    numbers: () => {
-      const memberNumbers = reader.numbers();
+    readNumbers: () => {
+      const memberNumbers = reader.readNumbers();
       const values = memberNumbers?.values.map((value, i) => (hasObject(i) ? value : Number.NaN));
       return memberNumbers && { ...memberNumbers, values: values! };
     },

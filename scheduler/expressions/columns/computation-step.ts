@@ -30,7 +30,7 @@ export interface ComputationStep {
    */
   readonly isIndependent: boolean;
   /**
-   * Whether the step may be evaluated as a join: it has a `callArgumentPath` and `results`, reads no other value of the record, is stored,
+   * Whether the step may be evaluated as a join: it has a `callArgumentPathIndex` and `results`, reads no other value of the record, is stored,
    * and no other step reads or replaces its results.
    */
   readonly isJoined: boolean;

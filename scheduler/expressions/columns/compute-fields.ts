@@ -35,7 +35,7 @@ export interface ComputationInput {
   /** The functions of the host that the expressions may call. */
   readonly host: ExpressionHost;
   /** The results that the thread keeps for the job; if absent, results are kept for the chunk only. */
-  readonly kept?: JobResults;
+  readonly jobResults?: JobResults;
   /** Whether validation is off: values that do not fit their field become null without an error. */
   readonly isLenient: boolean;
   /** Paths that only expressions read and that are not stored. */
@@ -98,7 +98,7 @@ class FieldComputation {
       context: this.#context,
       onNew: (column) => this.#columns.push(column),
     });
-    const { expressions, kept: jobResults = new JobResults() } = this.#input;
+    const { expressions, jobResults = new JobResults() } = this.#input;
     const sources = { slots: this.#slots, rows: batch.rows, jobResults };
     const steps = computationSteps(expressions, sources, (name) => fields.field(name));
     this.#evaluate(steps, jobResults);
@@ -136,7 +136,7 @@ class FieldComputation {
       null,
       expressions.sourceFilename,
       expressions.sourceDataset ?? null,
-      expressions.targetDataset,
+      expressions.targetDatasetId,
       ...expressionData(expressions).map.values(),
     ];
     const { rows } = batch;

@@ -41,7 +41,7 @@ export interface FieldExpressions extends EvaluationContext {
   /** The names of the fields of the dataset and of the request; an expression reads None where a record lacks one. */
   readonly declared: readonly string[];
   /** The id of the dataset that stores the fields; null if no dataset does. */
-  readonly targetDataset: string | null;
+  readonly targetDatasetId: string | null;
 }
 
 /** The expressions of an import or a migration for the chunks of one source: plain data. */
@@ -109,7 +109,7 @@ export function fieldExpressionsOf(
       ...fields.map(({ path }) => path[0]!),
       ...row.targetFields.map(({ name }) => String(name)),
     ],
-    targetDataset: String(row.datasetId),
+    targetDatasetId: String(row.datasetId),
     ...origin,
   };
 }

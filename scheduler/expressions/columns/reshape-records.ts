@@ -45,7 +45,7 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
     includeErrors: true,
     data: expressionData(expressions),
     schemaFields: [...new Set(names)],
-    ...(expressions.targetDataset !== null && { targetDataset: expressions.targetDataset }),
+    ...(expressions.targetDatasetId !== null && { targetDataset: expressions.targetDatasetId }),
     ...(sourceFilename !== null && { sourceFilename }),
     ...(sourceDataset !== undefined && { sourceDataset }),
   });

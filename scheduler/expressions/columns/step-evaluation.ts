@@ -140,7 +140,7 @@ export class StepEvaluation {
   }
 
   /**
-   * Returns the calls of a step with a `callArgumentPath`, which share a template and differ only in the text at that path; undefined if no
+   * Returns the calls of a step with a `callArgumentPathIndex`, which share a template and differ only in the text at that path; undefined if no
    * template is found, or if evaluations may lack the memory or the steps for a call and its value.
    */
   callsSharingTemplate({

@@ -6,7 +6,7 @@ import { indexFields, uncataloguedField } from '../../../engine/query/request/fi
 import { parseQuery, type QueryRequest } from '../../../engine/query/request/query-request.js';
 import { computedNamesIn, partsWithComputedFields, positionInQuery, separateQuery, unseparateQuery, type SeparatedQuery } from '../../../engine/query/request/separated-query.js'; // prettier-ignore
 import { requiredFieldsOf, annotationSettingsToRow, type AnnotationSettings } from '../../expressions/plan-annotation.js'; // prettier-ignore
-import type { ComputedOrder } from './computed-types.js';
+import type { ComputedTableSpec } from './computed-types.js';
 
 /** A query that filters, sorts or counts by fields that it computes: plain data. */
 export interface ComputedQuery {
@@ -74,7 +74,7 @@ export async function computedOrderOf(
   fullQuery: ComputedQuery,
   { stored, paths }: SeparatedQuery,
   version: number,
-): Promise<{ readonly order: ComputedOrder; readonly isRepeatable: boolean }> {
+): Promise<{ readonly order: ComputedTableSpec; readonly isRepeatable: boolean }> {
   const { names, isRepeatable } = requiredFieldsOf(fullQuery.settings, fullQuery.named);
   const { targetFields, annotatorParams } = annotationSettingsToRow(fullQuery.settings);
   const { scoreClauses } = parseQuery(stored, fullQuery.fields, await loadGenesForQuery(stored));

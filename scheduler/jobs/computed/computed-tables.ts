@@ -4,7 +4,7 @@ import type { TaskQueue } from '../job.js';
 import type { TableResult } from '../table/run-table.js';
 import type { TableCache } from '../table/table-cache.js';
 import { computedTableOf, type ComputedTable } from './computed-table.js';
-import type { ComputedOrder } from './computed-types.js';
+import type { ComputedTableSpec } from './computed-types.js';
 
 /** A table of computed fields that was created on demand. */
 interface CreatedComputedTable extends ComputedTable {
@@ -16,7 +16,7 @@ interface CreatedComputedTable extends ComputedTable {
 interface ComputedRequest {
   readonly datasetId: number;
   readonly userId: number;
-  readonly order: ComputedOrder;
+  readonly order: ComputedTableSpec;
   /**
    * Whether the expressions read nothing but the record, so that the table is the same for every user and time; otherwise the table lasts
    * as long as its request.

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../engine/core/types.js';
 import type { MigrationParams } from '../migration/migration-types.js';
 
 /** The fields to compute and the records to compute them for: plain data, stored in the row of the task. */
-export interface ComputedOrder {
+export interface ComputedTableSpec {
   readonly version: number;
   /** The query that finds the records: filters, query string, entities and genome build. */
   readonly conditions: JsonObject;

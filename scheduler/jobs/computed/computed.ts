@@ -3,7 +3,7 @@ import { removeTree } from '../../../engine/core/files.js';
 import type { TaskRow } from '../../../engine/catalog/task-row.js';
 import type { Job, PublishContext } from '../job.js';
 import type { TableResult } from '../table/run-table.js';
-import type { ComputedOrder, ComputedParams } from './computed-types.js';
+import type { ComputedTableSpec, ComputedParams } from './computed-types.js';
 import { joinFieldNames, narrowQueryAdvice, runComputedTable } from './run-computed.js';
 
 /**
@@ -35,6 +35,6 @@ export const computedTableJob: Job<'computed_table', ComputedParams, TableResult
   },
 };
 
-function computedOrderOfTask({ params }: TaskRow): ComputedOrder {
-  return params as unknown as ComputedOrder;
+function computedOrderOfTask({ params }: TaskRow): ComputedTableSpec {
+  return params as unknown as ComputedTableSpec;
 }

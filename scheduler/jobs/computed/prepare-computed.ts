@@ -13,7 +13,7 @@ import type { PublishContext } from '../job.js';
 import { migratedColumns } from '../migration/column-plan.js';
 import { migrationExpressions } from '../migration/prepare-migration.js';
 import { loadVisibleVersion } from '../visible-data.js';
-import type { ComputedOrder, ComputedParams } from './computed-types.js';
+import type { ComputedTableSpec, ComputedParams } from './computed-types.js';
 
 /** A value that does not fit its field becomes null, as after any other error of an expression. */
 const lenientValidation = {
@@ -30,7 +30,7 @@ const lenientValidation = {
 export async function prepareComputedTable(
   task: Pick<TaskRow, 'userId' | 'createdAt'>,
   datasetId: number,
-  { version, conditions, isRanked, fields, data, paths }: ComputedOrder,
+  { version, conditions, isRanked, fields, data, paths }: ComputedTableSpec,
   { catalog, store }: PublishContext,
 ): Promise<ComputedParams> {
   const sourceVersion = await loadVisibleVersion(catalog, store, datasetId, version);
@@ -66,7 +66,7 @@ export async function prepareComputedTable(
       // No dataset stores the result of the expressions.
       expressions: expressions && {
         ...expressions,
-        fields: { ...expressions.fields, targetDataset: null },
+        fields: { ...expressions.fields, targetDatasetId: null },
       },
       stored: [],
       known: declaredColumns,

@@ -4,7 +4,7 @@ import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
-import type { HostCalls } from '../../expressions/host-call-protocol.js';
+import type { HostCallChannel } from '../../expressions/host-call-protocol.js';
 import { annotatedBatch, type AnnotatedBatch } from '../../expressions/columns/annotated-batch.js';
 import { annotateRecordTexts, type ExportAnnotation, type PartRows } from './part.js';
 
@@ -14,7 +14,7 @@ export interface AnnotationJob extends PartRows {
   readonly projection: readonly ProjectedColumn[];
   readonly annotation: ExportAnnotation;
   /** The channel through which expressions call the host. */
-  readonly calls?: HostCalls;
+  readonly calls?: HostCallChannel;
   /** The columns of the annotated records whose types are known; `hints` are columns whose types are suggestions. */
   readonly known: Columns;
   readonly hints: Columns;

@@ -21,7 +21,7 @@ interface ComputedSearchRows {
   /** Finds the rows of the dataset; can be called several times. */
   readonly find: () => AsyncGenerator<RowBatch>;
   /** The number of records for which the fields were computed. */
-  readonly computed: number;
+  readonly computedCount: number;
 }
 
 /** Computes, into a table in the scratch folder, the fields by which an export finds its records; returns how to find their rows. */
@@ -49,7 +49,7 @@ export async function findComputedRows(
     const options = exportQueryOptions(snapshot, context);
     return {
       find: () => sourceRows(findRows(engine, snapshot, request, options), snapshot, rowField),
-      computed: snapshot.rows,
+      computedCount: snapshot.rows,
     };
   }
   throw new AppError('internal', 'no part of the query finds its records');

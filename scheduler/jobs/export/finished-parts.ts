@@ -29,7 +29,7 @@ interface FinishedPart {
 
 /** A part whose bytes are being written. */
 interface PartBeingWritten extends FinishedPart {
-  missing: number;
+  missingArrayCount: number;
 }
 
 /**
@@ -118,10 +118,10 @@ export class ResumableParts {
     const [part, location] = this.#partsBeingWritten.get(piece) ?? [];
     if (part === undefined || location === undefined) return;
     location.at = output.bytes - piece.byteLength;
-    part.missing -= 1;
+    part.missingArrayCount -= 1;
     this.#unrecordedBytes += piece.byteLength;
     discardBytes(piece);
-    if (part.missing > 0) return;
+    if (part.missingArrayCount > 0) return;
     const { key, part: rest, locations } = part;
     this.#unrecordedParts.push({ key, part: rest, locations });
     if (this.#unrecordedBytes >= bytesPerJournalEntry) this.#recording ??= this.#record(output);
@@ -161,7 +161,7 @@ export class ResumableParts {
       key,
       part: replaceBytesByIndexes(part, arrays),
       locations,
-      missing: arrays.length,
+      missingArrayCount: arrays.length,
     };
     for (const [i, bytes] of arrays.entries())
       this.#partsBeingWritten.set(bytes, [awaited, locations[i]!]);

@@ -10,7 +10,7 @@ import { writerNamed } from '../../../writers/index.js';
 import { createRecordAnnotator, jsonOfRecord } from '../../expressions/record-annotator.js';
 import type { AnnotationTask } from '../../expressions/plan-annotation.js';
 import type { EvaluationContext } from '../../expressions/columns/field-expressions.js';
-import type { HostCalls } from '../../expressions/host-call-protocol.js';
+import type { HostCallChannel } from '../../expressions/host-call-protocol.js';
 import { expressionHost } from '../../expressions/host-functions.js';
 import { AppError } from '../../../engine/core/errors.js';
 
@@ -40,7 +40,7 @@ export interface PartJob extends PartRows {
   /** The expressions to evaluate; null if no field is computed, or if the records already contain the results. */
   readonly annotation: ExportAnnotation | null;
   /** The channel through which expressions call the host; absent if `annotation` is null. */
-  readonly calls?: HostCalls;
+  readonly calls?: HostCallChannel;
 }
 
 /** A part in the format of the file, and the number of its records, which expressions may have changed. */
@@ -103,7 +103,7 @@ export function maxListLengths({ files, rows, projection }: ListLengthJob): read
 export function annotateRecordTexts(
   texts: readonly string[],
   { task, sourceDataset, ...origin }: ExportAnnotation,
-  calls: HostCalls | undefined,
+  calls: HostCallChannel | undefined,
 ): Iterable<PyDict> {
   return createRecordAnnotator(task, sourceDataset)(texts, expressionHost(origin, calls));
 }

@@ -50,7 +50,7 @@ async function exportQuery(
   const computedRows = search && (await findComputedRows(search, request.limit, context, engine));
   const findRowsOfQuery =
     computedRows?.find ?? (() => findRows(engine, snapshot, request, options));
-  const { computed: computedCount = 0 } = computedRows ?? {};
+  const { computedCount = 0 } = computedRows ?? {};
   const progressContext = mapProgress(context, ({ records, recordsTotal, ...progress }) => ({
     ...progress,
     records: computedCount + records,

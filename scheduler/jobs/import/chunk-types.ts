@@ -1,5 +1,5 @@
 import type { ReplaceableRows, ReplacedRows } from '../../../engine/change/replace-by-batch.js';
-import type { HostCalls } from '../../expressions/host-call-protocol.js';
+import type { HostCallChannel } from '../../expressions/host-call-protocol.js';
 import type { Findings, ValidationParams } from '../../../engine/ingest/findings.js';
 import type { FieldSample, SamplingOptions } from '../../../engine/ingest/value-samples.js';
 import type { Columns } from '../../../engine/core/types.js';
@@ -14,7 +14,7 @@ export type { Finding, Findings, ValidationParams } from '../../../engine/ingest
 /** The input of `runChunk`, for a pool thread: plain data, and the channel through which expressions call the host. */
 export interface ChunkJob {
   /** The channel through which expressions call the host; absent if the chunk has no expressions. */
-  readonly calls?: HostCalls;
+  readonly calls?: HostCallChannel;
   readonly ref: ChunkRef;
   /** Number of the chunk within the import. */
   readonly index: number;

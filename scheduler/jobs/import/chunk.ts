@@ -198,7 +198,7 @@ function addComputedFields(
     columns,
     inputs,
     host,
-    kept: keptResults,
+    jobResults: keptResults,
     isLenient,
     lineOf,
   });

@@ -5,7 +5,7 @@ import { searchedFiles } from '../change/find-changed.js';
 import type { RecordChange } from '../change/record-change.js';
 import type { RunContext } from '../job.js';
 import type { ImportResult } from './import-types.js';
-import { locationInSource } from './numbered-chunks.js';
+import { locationInSource } from './located-chunks.js';
 import type { SourceRun } from './source-run.js';
 
 /** Finds the stored records that the records of an import name, and prepares their change. */
@@ -31,7 +31,7 @@ export class ImportChange {
 
   /** Returns the result of the import after its change: the segments are those to be committed. */
   async applyToResult(result: ImportResult, runs: readonly SourceRun[]): Promise<ImportResult> {
-    const all = runs.flatMap((run) => run.numberedChunks());
+    const all = runs.flatMap((run) => run.locatedChunks());
     const chunks = all.filter(({ result: { segment } }) => segment !== null);
     const origins = {
       // Those of rejected records, too: a field of the key that no record has fails the import.

@@ -134,7 +134,7 @@ async function reportMetadata(
   findings: Findings,
   outcome: Pick<ImportReport, 'is_whole' | 'is_committed'>,
 ): Promise<JsonObject> {
-  const rejecting = runs.map((run) => run.rejectingSource());
+  const rejecting = runs.map((run) => run.sourceRejections());
   const report = await createImportReport(
     runs,
     await writeRejectedFile(rejecting, context),

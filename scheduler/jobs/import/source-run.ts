@@ -36,7 +36,7 @@ import {
   type InputFields,
 } from '../../expressions/columns/input-columns.js';
 import type { ImportSource } from './import-source.js';
-import { numberChunks, type NumberedChunk } from './numbered-chunks.js';
+import { locateChunks, type LocatedChunk } from './located-chunks.js';
 import type { SourceRejections } from './rejected-file.js';
 import type { LocalFile } from './source-files.js';
 import { chunksOf, readLayout, type SourceLayout } from './source-layout.js';
@@ -304,13 +304,13 @@ export class SourceRun {
   }
 
   /** Returns the chunks, with their positions in the source. */
-  numberedChunks(): readonly NumberedChunk<ChunkResult>[] {
-    return numberChunks(this.results(), this.source.name, this.layout.header.bodyLine);
+  locatedChunks(): readonly LocatedChunk<ChunkResult>[] {
+    return locateChunks(this.results(), this.source.name, this.layout.header.bodyLine);
   }
 
   /** Returns the rejected records of the chunks. */
-  rejectingSource(): SourceRejections {
-    const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
+  sourceRejections(): SourceRejections {
+    const parts = this.locatedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );
     return { name: this.source.name, rejected: this.rejectedRecordCount, parts };

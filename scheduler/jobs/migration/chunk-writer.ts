@@ -14,7 +14,7 @@ import { producesRecords } from '../../expressions/columns/field-expressions.js'
 import { computedNames } from '../../expressions/columns/input-columns.js';
 import { ChunkSamples, type SourceSamples } from '../import/entity-samples.js';
 import type { RequiredKey } from '../change/missing-keys.js';
-import { numberChunks, type NumberedChunk } from '../import/numbered-chunks.js';
+import { locateChunks, type LocatedChunk } from '../import/located-chunks.js';
 import { RejectedBudget } from '../import/rejected-budget.js';
 import type { SourceRejections } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
@@ -106,13 +106,13 @@ export class ChunkWriter {
   }
 
   /** Returns the completed chunks, with their positions among the records of the query. */
-  numberedChunks(): readonly NumberedChunk<MigratedChunk>[] {
-    return numberChunks(this.completedChunks, this.#params.sourceName);
+  locatedChunks(): readonly LocatedChunk<MigratedChunk>[] {
+    return locateChunks(this.completedChunks, this.#params.sourceName);
   }
 
   /** Returns the rejected records; the line of a record is its number among the records of the query, from 1 on. */
   rejectingSource(): SourceRejections {
-    const parts = this.numberedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
+    const parts = this.locatedChunks().flatMap(({ result: { rejectedPart: part }, before }) =>
       part === null ? [] : [{ part, linesBefore: before.lines }],
     );
     return { name: this.#params.sourceName, rejected: this.countRecords().rejected, parts };

@@ -22,7 +22,7 @@ import { writeSegmentUnflushed } from '../../../engine/store/segment.js';
 import type { Segment } from '../../../engine/store/store.js';
 import { callCacheOf, dropCacheOfOtherScope } from '../../expressions/call-cache.js';
 import { expressionHost } from '../../expressions/host-functions.js';
-import type { HostCalls } from '../../expressions/host-call-protocol.js';
+import type { HostCallChannel } from '../../expressions/host-call-protocol.js';
 import { computeFields, type ComputedBatch } from '../../expressions/columns/compute-fields.js';
 import { errorsField } from '../../expressions/columns/record-errors.js';
 import {
@@ -45,7 +45,7 @@ export interface MigrationChunk extends RejectionSettings {
   /** The expressions; null if no field is computed. */
   readonly expressions: MigrationExpressions | null;
   /** The channel through which expressions call the host; absent if no field is computed. */
-  readonly calls?: HostCalls;
+  readonly calls?: HostCallChannel;
   /** Number of the chunk within the migration. */
   readonly index: number;
   readonly commitId: number;
@@ -270,7 +270,7 @@ async function computeChunkFields(
     inputs,
     dropped,
     host: expressionHost(fields, callChannel),
-    kept: callCacheOf(callChannel?.scope).results,
+    jobResults: callCacheOf(callChannel?.scope).results,
     isLenient: validation.disable,
     lineOf: (row) => row + 1,
   });

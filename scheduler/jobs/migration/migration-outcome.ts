@@ -12,7 +12,7 @@ import {
 import { unifyColumns } from '../../../engine/ingest/unify-columns.js';
 import { isOfGivenRecords } from '../../../engine/ingest/physical-names.js';
 import { TaskFailure } from '../job.js';
-import { numberChunks } from '../import/numbered-chunks.js';
+import { locateChunks } from '../import/located-chunks.js';
 import type { RejectedFile } from '../import/rejected-file.js';
 import type { MigratedCounts } from './chunk-writer.js';
 import type { MigratedChunk } from './migrate-chunk.js';
@@ -41,10 +41,12 @@ export function migrationOutcome(
 ): MigrationOutcome {
   const { sourceName, known, stored, validation, dryRun } = params;
   const plannedColumns = params.columns.map(({ to }) => to);
-  const seenColumns = [plannedColumns, ...chunks.map((chunk) => chunk.columns)].map(withoutColumnsOfGivenRecords);
+  const seenColumns = [plannedColumns, ...chunks.map((chunk) => chunk.columns)].map(
+    withoutColumnsOfGivenRecords,
+  );
   const isDelete = params.change?.mode === 'delete';
   const { columns } = isDelete ? { columns: stored } : unifyColumns(stored, seenColumns);
-  const chunkFindings = numberChunks(chunks, sourceName).flatMap(({ result, before }) =>
+  const chunkFindings = locateChunks(chunks, sourceName).flatMap(({ result, before }) =>
     [result.findings, result.keyFindings].map((findings) => ({
       findings,
       linesBefore: before.lines,

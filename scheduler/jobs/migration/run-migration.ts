@@ -8,7 +8,7 @@ import type { Segment } from '../../../engine/store/store.js';
 import { applyChange, deleteFoundRows } from '../change/apply-change.js';
 import { detectEntities, type DetectedEntities } from '../import/detect-entities.js';
 import { readSampleOfSegments, maxSampleRecords } from '../import/dry-run.js';
-import { locationInSource } from '../import/numbered-chunks.js';
+import { locationInSource } from '../import/located-chunks.js';
 import { writeRejectedFile } from '../import/rejected-file.js';
 import type { RunContext } from '../job.js';
 import { countRows, type ChunkRows } from './chunk-rows.js';
@@ -74,7 +74,7 @@ async function migrateWithEngine(
   const migratedRecords = { ...outcomeResult, segments: writer.segments() };
   const changedSnapshot =
     change && (changesSource ? snapshot : await context.snapshot(change.datasetId));
-  const chunks = writer.numberedChunks().filter(({ result: { segment } }) => segment !== null);
+  const chunks = writer.locatedChunks().filter(({ result: { segment } }) => segment !== null);
   const origins = {
     // The columns of chunks whose records are all rejected, too: only a key field that no record has fails the migration.
     seen: writer.completedChunks.filter(({ read }) => read > 0).map(({ columns }) => columns),

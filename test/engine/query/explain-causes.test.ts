@@ -191,7 +191,7 @@ describe('an empty answer has a cause that the records confirm:', () => {
     const search = (code: 'budget' | 'canceled'): Promise<readonly object[]> =>
       findCausesOfNoMatch(
         {
-          records: 3,
+          recordCount: 3,
           inspector: new SqlRecordInspector(threeRecordDataset.snapshot, () =>
             Promise.reject(new AppError(code, 'longer than 60 s')),
           ),

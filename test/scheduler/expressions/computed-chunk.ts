@@ -44,7 +44,7 @@ export function computeTestChunk(
       data,
       includeErrors: true,
       declared: declaredNames,
-      targetDataset: '7',
+      targetDatasetId: '7',
       sourceFilename: null,
       ...evaluationOrigin,
     },

@@ -30,11 +30,11 @@ class LineWriterBlocks {
     const bytes = Buffer.from(page);
     for (const [i, values] of records.entries()) {
       for (const [cell, value] of values.entries()) {
-        const { begins, ends } = this.cellTexts[cell]!;
+        const { startOffsets, ends } = this.cellTexts[cell]!;
         const text = Buffer.from(value ?? '');
         const sink = cell === 0 ? block : dictionaryTexts;
-        begins[i] = value === null ? -1 : cell === 2 ? bytes.indexOf(text) : sink.endOffset;
-        ends[i] = begins[i]! + text.length;
+        startOffsets[i] = value === null ? -1 : cell === 2 ? bytes.indexOf(text) : sink.endOffset;
+        ends[i] = startOffsets[i]! + text.length;
         if (value !== null && cell < 2) sink.append(text);
       }
       const [a, b, c] = values.map((value) => value ?? 'null');
@@ -116,7 +116,7 @@ test('a cell without values may still name the texts of a block before the buffe
     for (let i = 0; i < 64; i++) {
       for (const [cell, size] of sizes.entries()) {
         const value = size === null ? '' : `${i}`.padEnd(size, 'xy');
-        cells[cell]!.begins[i] = size === null ? -1 : texts.block.endOffset;
+        cells[cell]!.startOffsets[i] = size === null ? -1 : texts.block.endOffset;
         texts.block.append(Buffer.from(value));
         cells[cell]!.ends[i] = texts.block.endOffset;
         expected += `${'ab'[cell]}${size === null ? '-' : value}`;

@@ -8,7 +8,7 @@ interface ChunkCounts {
 }
 
 /** The result of a chunk, and what precedes the chunk in its source. */
-export interface NumberedChunk<R extends ChunkCounts = ChunkCounts> {
+export interface LocatedChunk<R extends ChunkCounts = ChunkCounts> {
   readonly result: R;
   /** The name of the source. */
   readonly source: string;
@@ -17,11 +17,11 @@ export interface NumberedChunk<R extends ChunkCounts = ChunkCounts> {
 }
 
 /** Returns the chunks of a source, which begin after `bodyLine` lines, with their positions in the source. */
-export function numberChunks<R extends ChunkCounts>(
+export function locateChunks<R extends ChunkCounts>(
   results: readonly R[],
   source: string,
   bodyLine = 0,
-): readonly NumberedChunk<R>[] {
+): readonly LocatedChunk<R>[] {
   let before = { lines: bodyLine, read: 0, stored: 0 };
   return results.map((result) => {
     const numberedChunk = { result, source, before };
@@ -36,7 +36,7 @@ export function numberChunks<R extends ChunkCounts>(
 }
 
 /** Returns the source and the position in it of the record in a row of a chunk's segment, for messages. */
-export function locationInSource({ result, source, before }: NumberedChunk, row: number): string {
+export function locationInSource({ result, source, before }: LocatedChunk, row: number): string {
   const { read, lines = read, rejected, made = 0 } = result;
   // The row of a stored record tells its position among those that were read only if the chunk stores exactly these.
   if (rejected > 0 || made !== 0)
