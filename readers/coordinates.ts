@@ -81,7 +81,12 @@ export class CoordinatesBuilder {
     startBuilder.appendNumbers(starts.subarray(0, count));
     stopBuilder.appendNumbers(stops.subarray(0, count));
     const gatheredByteCount = window.gather(0, count);
-    chromosomeBuilder.appendRun(window.gatheredBytes, gatheredByteCount, window.gatheredEnds, count);
+    chromosomeBuilder.appendRun(
+      window.gatheredBytes,
+      gatheredByteCount,
+      window.gatheredEnds,
+      count,
+    );
     for (const member of this.#members) member?.padTo(row + count);
   }
 

@@ -58,7 +58,11 @@ export interface FileCell extends CellNames {
  * Returns the cells of a record. For an expanded list, each element has its own cell, whose name and title end with the number of the
  * element.
  */
-export function fileCells({ projection, columns, longest: longestListLengths }: FileContext): readonly FileCell[] {
+export function fileCells({
+  projection,
+  columns,
+  longest: longestListLengths,
+}: FileContext): readonly FileCell[] {
   return cellColumns(projection, longestListLengths).flatMap(({ column, width }, i) => {
     const { name, title } = columns[i]!;
     if (width === null) return [{ name, title, column, isList: column.isList }];

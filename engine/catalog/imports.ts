@@ -201,7 +201,11 @@ export function importTable(db: Database): ImportTable {
 }
 
 /** Pins the current versions of files for an import, which reads these versions even if the files change. */
-async function pinFileVersions(tx: Database, id: number, fileIds: readonly number[]): Promise<void> {
+async function pinFileVersions(
+  tx: Database,
+  id: number,
+  fileIds: readonly number[],
+): Promise<void> {
   for (const objectId of new Set(fileIds)) {
     await tx.run(sql`INSERT INTO import_files (import_id, object_id, revision)
       SELECT ${id}, objects.id, objects.revision FROM objects WHERE objects.id = ${objectId} AND objects.revision > 0`);

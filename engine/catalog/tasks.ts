@@ -210,7 +210,9 @@ export function taskTable(db: Database): TaskTable {
         if (owner === undefined) throw notFoundError(); // the object was deleted meanwhile
         const taskUserId = userId ?? (owner['userId'] as number);
         const payer = isListed
-          ? (await tx.get(sql`SELECT account_id AS "accountId" FROM users WHERE id = ${taskUserId}`))!
+          ? (await tx.get(
+              sql`SELECT account_id AS "accountId" FROM users WHERE id = ${taskUserId}`,
+            ))!
           : owner;
         const accountId = payer['accountId'] as number;
         if (isListed) await requireQueueCapacity(tx, accountId);

@@ -25,7 +25,15 @@ export class Threads {
   readonly #piscina: Piscina;
 
   constructor(options: ThreadsOptions) {
-    const { entry, threads, tasksPerThread: jobsPerThread = 1, heapMb, data, onExit, onError } = options;
+    const {
+      entry,
+      threads,
+      tasksPerThread: jobsPerThread = 1,
+      heapMb,
+      data,
+      onExit,
+      onError,
+    } = options;
     this.#piscina = new Piscina({
       filename: entry,
       // Piscina replaces ended threads only up to `minThreads`.

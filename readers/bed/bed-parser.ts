@@ -251,7 +251,8 @@ export class BedParser {
 
   #addColor(i: number, row: number): void {
     const components = this.#fieldText(i).split(',');
-    const isColorComponent = (component: string) => /^\d{1,3}$/.test(component) && Number(component) <= 255;
+    const isColorComponent = (component: string) =>
+      /^\d{1,3}$/.test(component) && Number(component) <= 255;
     if (
       (components.length === 3 && components.every(isColorComponent)) ||
       (components.length === 1 && components[0] === '0')

@@ -35,7 +35,9 @@ interface VerifyOptions {
  * Checks a data folder that is not in use: every file that the logs or the catalogue refer to exists and is undamaged, there are no other
  * files, and the logs, the catalogue and the record counts agree.
  */
-export async function verifyFolder(options: VerifyOptions): Promise<readonly FolderInconsistency[]> {
+export async function verifyFolder(
+  options: VerifyOptions,
+): Promise<readonly FolderInconsistency[]> {
   const found: FolderInconsistency[] = [];
   const report = (where: string, problem: string): void => void found.push({ where, problem });
   const { rows } = await options.catalog.datasets.list({ viewer: null }, unlimitedPage);

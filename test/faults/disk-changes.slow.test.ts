@@ -135,7 +135,13 @@ describe.each(faults)('R5, R6: a disk with $code', (fault) => {
       armFault(undefined);
       const isDone = json['status'] === 'completed';
       if (isDone)
-        expectedRecords = changedRecords(expectedRecords, 'overwrite', numbers, 1, commitIdOf(json));
+        expectedRecords = changedRecords(
+          expectedRecords,
+          'overwrite',
+          numbers,
+          1,
+          commitIdOf(json),
+        );
       else expectFaultNamed(where, json);
       expect([where, await recordsOf(datasetId)]).toEqual([where, expectedRecords]);
       return isDone ? 'done' : 'failed';

@@ -128,7 +128,8 @@ function checkCounts({ stored, rejected, findings, rows, error }: SourceImport):
 function checkLines(one: FuzzCase, { error, findings }: SourceImport): void {
   if (error !== null && !error.startsWith(fuzzedFileName))
     throw new PropertyFailure('unnamed', error);
-  const lineCount = 1 + one.bytes.reduce((sum, byte) => sum + Number(byte === 10 || byte === 13), 0);
+  const lineCount =
+    1 + one.bytes.reduce((sum, byte) => sum + Number(byte === 10 || byte === 13), 0);
   for (const { line, message, level } of findings.examples) {
     if (line > lineCount || line < (level === 'error' ? 1 : 0))
       throw new PropertyFailure('line', `line ${line} of ${lineCount}: ${message}`);

@@ -23,7 +23,9 @@ async function importFile(filename: string, bytes: Uint8Array): Promise<Answer> 
   await sendRequest('', 'PUT', String(createdObject.json['upload_url']), bytes);
   const body = { dataset_id: datasetId, object_id: idOf(createdObject) };
   const createdImport = await ann.post('/v2/dataset_imports', body);
-  return createdImport.status === 201 ? waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`) : createdImport;
+  return createdImport.status === 201
+    ? waitForJob(ann, `/v2/dataset_imports/${idOf(createdImport)}`)
+    : createdImport;
 }
 
 const fetchTotalRecords = async (): Promise<unknown> =>

@@ -43,7 +43,10 @@ export function compileComprehension(
   const clauses = compileClauses(compiler, node, scope);
   const key = node.key && compiler.compile(node.key, scope);
   const element = compiler.compile(node.element, scope);
-  const slots = Array.from({ length: scope.layout.size - outerNameCount }, (_, i) => outerNameCount + i);
+  const slots = Array.from(
+    { length: scope.layout.size - outerNameCount },
+    (_, i) => outerNameCount + i,
+  );
   const needsReset = sharesFrame && node.clauses.length > 1;
   const enter = (frame: ActivationFrame) => {
     if (!sharesFrame) return new ActivationFrame(emptySlots(scope.layout.size), frame);

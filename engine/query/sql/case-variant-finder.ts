@@ -35,7 +35,11 @@ export class CaseVariantFinder {
   }
 
   /** Returns the stored case variants for the comparisons in `predicate`, as far as they are known or can be found by running `runSelect`. */
-  async find(snapshot: Snapshot, predicate: Predicate, runSelect: RunSelect): Promise<CaseVariants> {
+  async find(
+    snapshot: Snapshot,
+    predicate: Predicate,
+    runSelect: RunSelect,
+  ): Promise<CaseVariants> {
     const variantsByCondition = new Map<Predicate, readonly string[]>();
     if (snapshot.rows < minRowsForVariants) return variantsByCondition;
     for (const comparison of comparisonsInAnyCase(predicate)) {

@@ -93,5 +93,8 @@ export function fieldsWithFixedEntity(
   const fieldsWithRequestedEntity = targetFields.filter(
     (field) => typeof field['entity_type'] === 'string',
   );
-  return [...fixedFields.map(({ name }) => name), ...fieldsWithRequestedEntity.map(({ name }) => name as string)];
+  return [
+    ...fixedFields.map(({ name }) => name),
+    ...fieldsWithRequestedEntity.map(({ name }) => name as string),
+  ];
 }

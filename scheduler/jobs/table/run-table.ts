@@ -93,7 +93,11 @@ async function readDeclaredColumns(
 ): Promise<{ known: Columns; bytes: number }> {
   const format = tableFormatOf(tableFile.filename);
   const reader = readerNamed(format.reader);
-  const source = await openSource(file, tableFile.filename, reader.encodingOf?.(format.readerParams));
+  const source = await openSource(
+    file,
+    tableFile.filename,
+    reader.encodingOf?.(format.readerParams),
+  );
   try {
     const { bytes } = source;
     if (!format.isAllText) return { known: [], bytes };

@@ -273,14 +273,10 @@ describe('an upload in parts (D8)', () => {
     expect((await putBytes(Buffer.alloc(399))).status).toBe(400);
     expect((await putBytes(Buffer.alloc(401))).status).toBe(400);
     const md5 = createHash('md5').update('other').digest('base64');
-    expect((await putBytes(bytesOfPart(upload, part!), { 'content-md5': md5 })).status).toBe(
-      400,
-    );
+    expect((await putBytes(bytesOfPart(upload, part!), { 'content-md5': md5 })).status).toBe(400);
     expect(await listPartFolders()).not.toContain(String(upload.id));
     const otherUrl = part!.upload_url.replace('/parts/1', '/parts/2');
-    expect((await sendRequest('', 'PUT', otherUrl, bytesOfPart(upload, part!))).status).toBe(
-      403,
-    );
+    expect((await sendRequest('', 'PUT', otherUrl, bytesOfPart(upload, part!))).status).toBe(403);
     const tooManyAnswer = await refreshUrls(upload, { part_numbers: [4] });
     expect([tooManyAnswer.status, Object.keys(tooManyAnswer.json)]).toEqual([
       400,

@@ -347,7 +347,9 @@ describe('the pages', () => {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(text).not.toMatch(/<script|javascript:/);
     }
-    const [signInPolicy, consentPolicy] = pages.map(({ headers }) => headers.get('content-security-policy'));
+    const [signInPolicy, consentPolicy] = pages.map(({ headers }) =>
+      headers.get('content-security-policy'),
+    );
     expect(signInPolicy).toMatch(/form-action 'self';/);
     expect(consentPolicy).toMatch(/form-action 'self' https:\/\/apps\.example\.org;/);
   });

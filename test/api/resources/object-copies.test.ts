@@ -120,7 +120,9 @@ describe('a copy', () => {
     const contentNames = readdirSync(server.data.objects).filter((entry) =>
       entry.startsWith(`${originalFileId}-`),
     );
-    const linkCounts = contentNames.map((entry) => statSync(`${server.data.objects}/${entry}`).nlink);
+    const linkCounts = contentNames.map(
+      (entry) => statSync(`${server.data.objects}/${entry}`).nlink,
+    );
     expect(linkCounts).toEqual([2]);
     const taskJson = (await ann.get(`/v2/tasks/${String(task['task_id'])}`)).json;
     expect(taskJson).toMatchObject({ task_type: 'objects.ObjectCopyTask', status: 'completed' });

@@ -146,7 +146,10 @@ describe('beacons', () => {
       { title: 'scoped', status: 'not_found', total: 0 },
       { title: 'wrong', status: 'failed', total: null, error: expect.stringContaining('Unknown field: bogus') }, // prettier-ignore
     ]);
-    const severalValuesAnswer = await queryBeaconSet({ query: ['brca1', 'TTN'], entity_type: 'gene' });
+    const severalValuesAnswer = await queryBeaconSet({
+      query: ['brca1', 'TTN'],
+      entity_type: 'gene',
+    });
     expect(severalValuesAnswer.json).toMatchObject({ found_count: 2, query: ['brca1', 'TTN'] });
     const sampleAnswer = await queryBeaconSet({ query: 'S1', entity_type: 'sample' });
     expect(sampleAnswer.json).toMatchObject({ found_count: 0, failed_count: 4 });

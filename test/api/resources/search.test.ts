@@ -484,8 +484,12 @@ test('long texts are looked at as far as said, and keep nobody waiting', async (
 
 test('a search says the same as the lists of vaults and objects', async () => {
   for (const client of [ann, bob, dee]) {
-    const vaultPaths = listOf(await client.get('/v2/vaults?limit=1000')).map((one) => one.full_path);
-    const objectPaths = listOf(await client.get('/v2/objects?limit=1000')).map((one) => one.full_path);
+    const vaultPaths = listOf(await client.get('/v2/vaults?limit=1000')).map(
+      (one) => one.full_path,
+    );
+    const objectPaths = listOf(await client.get('/v2/objects?limit=1000')).map(
+      (one) => one.full_path,
+    );
     const foundPaths = await searchPaths(client, { limit: 1000 });
     expect([...foundPaths].toSorted()).toEqual([...vaultPaths, ...objectPaths].toSorted());
   }

@@ -61,7 +61,9 @@ test('may be set, changed and removed', async () => {
   const body = { dataset_id: datasetId, name: 'n', expression: 'len(record.gene)', data_type: 'integer' }; // prettier-ignore
   const createdField = await ann.post('/v2/dataset_fields', body);
   expect([createdField.status, createdField.json['expression']]).toEqual([201, 'len(record.gene)']);
-  await ann.patch(`/v2/dataset_fields/${idOf(createdField)}`, { expression: 'len(record.gene) * 2' });
+  await ann.patch(`/v2/dataset_fields/${idOf(createdField)}`, {
+    expression: 'len(record.gene) * 2',
+  });
   await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53' }] });
   await ann.patch(`/v2/dataset_fields/${idOf(createdField)}`, { expression: '' });
   await runJob('imports', { dataset_id: datasetId, data_records: [{ gene: 'tp53', n: 7 }] });

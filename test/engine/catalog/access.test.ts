@@ -200,7 +200,8 @@ test('A3: every list shows exactly what single checks allow', async () => {
     const all = await catalog.vaults.list({ viewer: null }, allRowsPage);
     expect(all.total).toBe(people.length + 2);
     for (const vault of all.rows) {
-      if ((await readPermissionOn(catalog, principal, vault.id)) !== null) readableVaultIds.add(vault.id);
+      if ((await readPermissionOn(catalog, principal, vault.id)) !== null)
+        readableVaultIds.add(vault.id);
     }
     const vaults = await catalog.vaults.list({ viewer }, allRowsPage);
     expect(new Set(vaults.rows.map((row) => row.id))).toEqual(readableVaultIds);

@@ -72,7 +72,9 @@ const statuses = activeStatuses;
 /** The indexes of active tasks by the objects that they change and read. */
 const activeOnObject = ['tasks_active_target_object', 'tasks_active_source_object'];
 /** The unique indexes of ids. */
-const primaryKeyIndexes = ['tasks', 'commits', 'imports'].map((table) => `sqlite_autoindex_${table}_1`);
+const primaryKeyIndexes = ['tasks', 'commits', 'imports'].map(
+  (table) => `sqlite_autoindex_${table}_1`,
+);
 /** The indexes by which SQLite finds the rows that refer to a task that is deleted. */
 const foreignKeyIndexes = ['tasks_parent', ...['commits', 'imports', 'exports', 'dataset_migrations'].map((table) => `${table}_task`)]; // prettier-ignore
 /** The text of a plan's step that sorts rows. A case that lists it among its indexes may sort the few rows that it finds. */

@@ -330,7 +330,10 @@ test('C7: of concurrent cancel and publish exactly one succeeds, in any order (s
         () => 'refused',
       );
     };
-    const actions = random(2) === 0 ? [publishUnlessTooLate(), cancelLater()] : [cancelLater(), publishUnlessTooLate()];
+    const actions =
+      random(2) === 0
+        ? [publishUnlessTooLate(), cancelLater()]
+        : [cancelLater(), publishUnlessTooLate()];
     const outcome = new Set(await Promise.all(actions));
     const finalStatus = outcome.has('completed') ? 'completed' : 'canceled';
     expect(outcome).toEqual(

@@ -112,14 +112,21 @@ test(`picked rows are those of whole chunks, in every encoding (STRANDLAKE_SEED=
           decompressPage({ bytes: pageBytes, isCompressed: chunk.isCompressed });
         const { body, encoding, count: entryCount } = decompress();
         if (extent.isDictionary) {
-          dictionary = plainValues([readValues(body, leaf.physical, encoding, entryCount, undefined)]);
+          dictionary = plainValues([
+            readValues(body, leaf.physical, encoding, entryCount, undefined),
+          ]);
           continue;
         }
         encodings.add(encoding);
         let pageRowCount = 0;
         for (let entriesLeft = entryCount; entriesLeft > 0; pageRowCount++)
           entriesLeft -= expectedRows[pageFirstRow + pageRowCount]!.length;
-        for (const row of [0, pageRowCount - 1, randomBelow(pageRowCount), randomBelow(pageRowCount)]) {
+        for (const row of [
+          0,
+          pageRowCount - 1,
+          randomBelow(pageRowCount),
+          randomBelow(pageRowCount),
+        ]) {
           const pickedRow = pickRow(decompress(), leaf, row);
           const values = plainValues(pickedRow.values);
           const isIndexed = encoding === encodingId.rleDictionary;

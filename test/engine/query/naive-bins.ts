@@ -80,7 +80,8 @@ function exactFraction(value: number): readonly [bigint, bigint] {
 function logBin(value: Comparable, digits: bigint, decimals: number): NaiveBin {
   if (compareComparables(value, 0) === 0) return { shown: 0, order: 0 };
   const isNegative = compareComparables(value, 0) < 0;
-  const size = typeof value === 'bigint' ? (isNegative ? -value : value) : Math.abs(value as number);
+  const size =
+    typeof value === 'bigint' ? (isNegative ? -value : value) : Math.abs(value as number);
   const step = Number(`${digits}e-${decimals}`);
   const smallestSize = typeof size === 'bigint' ? 1 : Number.MIN_VALUE;
   const middlePower = Math.floor(Math.log10(Number(size)) / step);

@@ -67,7 +67,10 @@ export const descriptions = [
 export const timeTexts = ['2015-01-10T00:00:00.000', '2016-05-01T12:30:00.125', '2016-05-01T23:59:59.999', '2016-05-02T00:00:00.000', '2020-02-29T05:00:00.000']; // prettier-ignore
 
 /** Creates a random catalogue with four users of two accounts and up to `objectCount` objects. */
-export async function randomCatalogue(random: Random, objectCount: number): Promise<RandomCatalogue> {
+export async function randomCatalogue(
+  random: Random,
+  objectCount: number,
+): Promise<RandomCatalogue> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-search-'));
   const file = join(folder, 'catalog.sqlite');
   const catalogFixture = new CatalogFixture(await openCatalog(file));

@@ -100,7 +100,9 @@ function randomFeatures(
       orUnusual(pickRandom(next, ['+', '-', '.']), unusualCells.strand),
       orUnusual(pickRandom(next, ['.', '2']), unusualCells.phase),
       orUnusual(
-        Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(separator),
+        Array.from({ length: 1 + next() * 5 }, () => attribute(next, next() < share / 9)).join(
+          separator,
+        ),
         ['.', '', 'a=1\tb=2'],
       ) + orUnusual('', [separator, `${separator} `]),
     ];

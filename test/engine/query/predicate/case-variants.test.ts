@@ -28,7 +28,9 @@ test(`a case variant lies between two bounds exactly if one of all variants does
   let outsideCount = 0;
   for (let round = 0; round < 20_000; round++) {
     const prefix = random.chance(0.5) ? randomText(3) : '';
-    const bounds = [prefix + randomText(4), prefix + randomText(4)].map((each) => Buffer.from(each));
+    const bounds = [prefix + randomText(4), prefix + randomText(4)].map((each) =>
+      Buffer.from(each),
+    );
     const [low, high] = bounds.sort(Buffer.compare) as [Buffer, Buffer];
     const values = random.list(1 + random.integerBelow(2), () => {
       const ownLetters = random.chance(0.6) ? prefix.replaceAll(/[^\p{ASCII}]/gu, 'k') : '';

@@ -73,7 +73,11 @@ test(`the sum of whole numbers is exact beyond 2^53 (STRANDLAKE_SEED=${seed})`, 
 });
 
 /** Returns statistics computed in parts, as by several threads; each part adds its values, at random, in blocks or to two groups. */
-function statsByThreads(random: Random, values: readonly number[], type: 'double' | 'long'): string {
+function statsByThreads(
+  random: Random,
+  values: readonly number[],
+  type: 'double' | 'long',
+): string {
   const total = new StatsTotal();
   const field = { name: 'x', path: ['x'], type };
   let from = 0;
