@@ -13,7 +13,7 @@ export interface Client {
   put(path: string, body: JsonBody): Promise<JsonBody>;
   patch(path: string, body: JsonBody): Promise<JsonBody>;
   delete(path: string): Promise<JsonBody>;
-  /** Uploads the bytes of a file to a signed URL. */
+  /** Uploads the bytes of a file, or of a part of one, to a signed URL. */
   upload(url: string, bytes: AsyncIterable<Uint8Array>, headers: UploadHeaders): Promise<void>;
   /** Yields the bytes behind a signed URL. */
   download(url: string): AsyncIterable<Uint8Array>;
@@ -21,7 +21,7 @@ export interface Client {
 
 interface UploadHeaders {
   readonly 'content-length': string;
-  readonly 'content-md5': string;
+  readonly 'content-md5'?: string;
 }
 
 /** Creates a client of the server at `origin`; `signal` aborts its requests. */

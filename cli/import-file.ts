@@ -1,11 +1,17 @@
-import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { AppError } from '../engine/core/errors.js';
-import { openLocalFile, type FileReader } from '../engine/core/files.js';
+import { openLocalFile } from '../engine/core/files.js';
 import type { JsonBody, Client } from './client.js';
 import { fetchListItems } from './remote.js';
 import { groupDigits, progressLine, type Terminal } from './terminal.js';
+import {
+  findObjectAt,
+  resourceId,
+  uploadOpenFile,
+  type Folder,
+  type UploadTarget,
+} from './upload-file.js';
 
 /** A local file to import, with the vault and the name of its dataset. */
 export interface FileImport {
@@ -19,19 +25,6 @@ export interface FileImport {
    * none of this file that is completed or under way, the records go into a new dataset, whose name ends with a number.
    */
   readonly appends?: boolean;
-}
-
-/** A folder of a vault; the id of the root is null. */
-interface Folder {
-  readonly path: string;
-  readonly id: number | null;
-}
-
-/** The vault, folder and name of an uploaded file. */
-interface UploadTarget {
-  readonly vaultId: number;
-  readonly folder: Folder;
-  readonly filename: string;
 }
 
 const rootFolder: Folder = { path: '/', id: null };
@@ -57,7 +50,7 @@ export async function importFile(
   const file = await openLocalFile(path);
   try {
     const target = { vaultId, folder, filename: basename(path) };
-    const objectId = await uploadOnce(client, file, target, terminal);
+    const objectId = await uploadOpenFile(client, file, target, terminal);
     const name = datasetName ?? datasetNameOf(path);
     const dataset = await findOrCreateDataset(
       client,
@@ -84,66 +77,6 @@ export async function importFile(
 export function datasetNameOf(file: string): string {
   const name = basename(file);
   return name.replace(/(\.[A-Za-z0-9]+)?\.(gz|bgz|bgzf|bz2)$|\.[A-Za-z0-9]+$/i, '') || name;
-}
-
-/** Uploads a local file, unless the target already has its content; returns the id of its object. */
-export async function uploadFile(
-  client: Client,
-  path: string,
-  target: UploadTarget,
-  terminal: Terminal,
-): Promise<number> {
-  const file = await openLocalFile(path);
-  try {
-    return await uploadOnce(client, file, target, terminal);
-  } finally {
-    await file.close();
-  }
-}
-
-/** Returns the id of the file's object. Uploads the file unless the folder has an available file of this name with the same MD5. */
-async function uploadOnce(
-  client: Client,
-  file: FileReader,
-  target: UploadTarget,
-  terminal: Terminal,
-): Promise<number> {
-  const { vaultId, folder, filename } = target;
-  const md5 = await computeMd5(file);
-  const existingFile = await findObjectAt(client, target, 'file');
-  if (existingFile?.['md5'] === md5 && existingFile['availability'] === 'available')
-    return resourceId(existingFile);
-  const object = await client.post('/v2/objects', {
-    vault_id: vaultId,
-    object_type: 'file',
-    parent_object_id: folder.id,
-    filename,
-    size: file.bytes,
-    md5,
-  });
-  await client.upload(String(object['upload_url']), withProgress(file, filename, terminal), {
-    'content-length': String(file.bytes),
-    'content-md5': Buffer.from(md5, 'hex').toString('base64'),
-  });
-  return resourceId(object);
-}
-
-async function* withProgress(
-  file: FileReader,
-  name: string,
-  terminal: Terminal,
-): AsyncGenerator<Uint8Array> {
-  let sentBytes = 0;
-  for await (const chunk of file.stream()) {
-    sentBytes += chunk.byteLength;
-    yield chunk;
-    const percent = Math.floor((100 * sentBytes) / file.bytes);
-    terminal.progress(`${name}: uploading ${percent} %`, {
-      event: 'uploading',
-      file: name,
-      percent,
-    });
-  }
 }
 
 interface DatasetAndJob {
@@ -226,26 +159,6 @@ async function followImport(
         await pause(pollMs);
     }
   }
-}
-
-async function computeMd5(file: FileReader): Promise<string> {
-  const hash = createHash('md5');
-  for await (const chunk of file.stream()) hash.update(chunk);
-  return hash.digest('hex');
-}
-
-async function findObjectAt(
-  client: Client,
-  { vaultId, folder, filename }: UploadTarget,
-  type: string,
-): Promise<JsonBody | undefined> {
-  const path = `${folder.path === '/' ? '' : folder.path}/${filename}`;
-  const query = new URLSearchParams({ vault_id: String(vaultId), path, object_type: type });
-  return (await fetchListItems(client, `/v2/objects?${query.toString()}`, 1))[0];
-}
-
-function resourceId(resource: JsonBody): number {
-  return Number(resource['id']);
 }
 
 /** Returns the line that reports a successful import. */

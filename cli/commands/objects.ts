@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../../engine/core/errors.js';
 import { type Command, UsageError } from '../command.js';
-import { uploadFile } from '../import-file.js';
+import { uploadFile } from '../upload-file.js';
 import { isFolder, saveFile } from '../local-file.js';
 import {
   resolveParentLocation,

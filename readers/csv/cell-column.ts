@@ -152,7 +152,7 @@ export class CellColumn extends ColumnBuilder {
     let firstRoundedText: string | undefined;
     for (let row = 0; row < values.length; row++) {
       if (Number.isSafeInteger(values[row]!)) continue;
-      const text = textAt(starts[row]!);
+      const text = textAt(starts[row]!).trim();
       if (!/^-?\d{1,19}$/.test(text) || BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
         this.areAllIntegers = false;
         return;

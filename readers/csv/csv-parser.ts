@@ -379,8 +379,17 @@ export class CsvParser extends CellScanner {
     const value = isNumber ? parseNumber(this.cellSource, this.cellFrom, this.cellTo) : NaN;
     if (builder instanceof LongBuilder && Number.isSafeInteger(value)) column.addInteger(value);
     else if (builder instanceof DoubleBuilder && value === value) column.addDouble(value);
-    else if (!appendJsonCell(column, this.cellSource, this.cellFrom, this.cellTo))
-      column.addString(this.cellSource, this.cellFrom, this.cellTo);
+    else {
+      if (value === value) this.#trimSpaces();
+      if (!appendJsonCell(column, this.cellSource, this.cellFrom, this.cellTo))
+        column.addString(this.cellSource, this.cellFrom, this.cellTo);
+    }
+  }
+
+  /** Leaves the spaces around the text of the scanned cell out, as `parseNumber` does. */
+  #trimSpaces(): void {
+    while (this.cellSource[this.cellFrom] === 0x20) this.cellFrom++;
+    while (this.cellSource[this.cellTo - 1] === 0x20) this.cellTo--;
   }
 
   #rejectTooLong(field: string, size: number): void {

@@ -10,13 +10,13 @@ export const enum NonNumberKind {
   Text,
 }
 
-/** The texts that stand for a missing value in columns of numbers, in any letter case. An empty cell is always missing. */
+/** The texts that stand for a missing value in columns of numbers, in either case of ASCII letters. An empty cell is always missing. */
 export class NullTexts {
   readonly #texts: readonly Uint8Array[];
   readonly #maxBytes: number;
 
   constructor(texts: readonly string[]) {
-    this.#texts = texts.map((text) => new TextEncoder().encode(text.toLowerCase()));
+    this.#texts = texts.map((text) => new TextEncoder().encode(text).map(lowerCaseByte));
     this.#maxBytes = Math.max(0, ...this.#texts.map((text) => text.length));
   }
 

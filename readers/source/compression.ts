@@ -67,6 +67,7 @@ const unsupportedFormats = [
   { what: 'UTF-16 text', magic: [0xff, 0xfe], fix: 'save it as UTF-8' },
   { what: 'UTF-16 text', magic: [0xfe, 0xff], fix: 'save it as UTF-8' },
   { what: 'a BCF file', magic: [0x42, 0x43, 0x46], fix: 'convert it with bcftools view' },
-  { what: 'a BAM or CRAM file', magic: [0x42, 0x41, 0x4d, 1], fix: 'import variants, not reads' },
+  { what: 'a BAM file', magic: [0x42, 0x41, 0x4d, 1], fix: 'import variants, not reads' },
+  { what: 'a CRAM file', magic: [0x43, 0x52, 0x41, 0x4d], fix: 'import variants, not reads' },
   { what: 'a Parquet file', magic: [0x50, 0x41, 0x52, 0x31], fix: 'export it as JSON lines' },
 ] as const;

@@ -139,7 +139,7 @@ function meaningOfKey(
     id,
     source,
     ...(separator !== undefined && { separator }),
-    ...(symbolTerminator !== undefined && { symbolTerminator, genes: [symbolsFieldName(id)] }),
+    ...(symbolTerminator !== undefined && { symbolTerminator, genesPath: [symbolsFieldName(id)] }),
   };
 } // prettier-ignore
 

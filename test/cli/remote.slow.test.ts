@@ -27,7 +27,8 @@ beforeAll(async () => {
         else void beforeTaskEnd().then(() => events.message(message));
       },
     });
-  server = await startServer({ scheduler: { startWorker } });
+  const limits = { multipartBytes: 100_000, partBytes: 40_000 };
+  server = await startServer({ scheduler: { startWorker }, limits });
   ann = await server.user('ann');
   folder = await mkdtemp(join(tmpdir(), 'strandlake-remote-'));
   env = { HOME: folder };
@@ -128,6 +129,18 @@ describe('files', () => {
     expect(await readFile(localPath('down.txt'))).toEqual(bytes);
     expect((await runCommand('cp', '~/mine.txt', folder)).code).toBe(0);
     expect(await readFile(localPath('mine.txt'))).toEqual(bytes);
+  });
+
+  test('that are large go up in parts, and come down unchanged', async () => {
+    const bytes = Buffer.from(Array.from({ length: 20_000 }, (_, i) => `${i}\n`).join(''));
+    expect(bytes.length).toBeGreaterThan(100_000);
+    await writeFile(localPath('large.txt'), bytes);
+    expect(await runCommand('cp', localPath('large.txt'), 'Lab:/large/')).toMatchObject({
+      code: 0,
+      lines: [{ type: 'file', size: bytes.length, path: 'acme:Lab:/large/large.txt' }],
+    });
+    expect((await runCommand('cp', 'Lab:/large/large.txt', localPath('back.txt'))).code).toBe(0);
+    expect(await readFile(localPath('back.txt'))).toEqual(bytes);
   });
 
   test.each([

@@ -182,9 +182,9 @@ export class Lake {
   /** Counts the records of the current version and their different `_id`s, and lists their commits, by a separate DuckDB. */
   async countRecordsByDuckdb(
     datasetId: number,
-  ): Promise<{ rows: number; idCount: number; commits: readonly string[] }> {
+  ): Promise<{ rows: number; ids: number; commits: readonly string[] }> {
     const { files, rows } = await this.store.snapshot(datasetId);
-    if (rows === 0) return { rows, idCount: 0, commits: [] };
+    if (rows === 0) return { rows, ids: 0, commits: [] };
     const duckdb = await (await DuckDBInstance.create(':memory:')).connect();
     try {
       const list = files.map((file) => `'${file}'`).join(', ');
@@ -196,7 +196,7 @@ export class Lake {
       const [countedRows, ids, commits] = result.getRows()[0] as [number, number, string];
       if (countedRows !== rows)
         throw new Error(`${countedRows} records are there, the log says ${rows}`);
-      return { rows, idCount: ids, commits: commits.split(',') };
+      return { rows, ids, commits: commits.split(',') };
     } finally {
       duckdb.closeSync();
     }
@@ -223,7 +223,7 @@ export class Lake {
       damages.push(
         ...(await this.store.verify(id)).map(({ path, problem }) => `${path}: ${problem}`),
       );
-      const { rows, idCount: ids, commits } = await this.countRecordsByDuckdb(id);
+      const { rows, ids, commits } = await this.countRecordsByDuckdb(id);
       const dataset = await this.catalog.datasets.get(id);
       if (ids !== rows) damages.push(`${rows} records have ${ids} different _ids`);
       if (dataset?.documentsCount !== rows)

@@ -166,7 +166,10 @@ const beaconRequestBody = bodySchema(
         pagination,
       }),
     },
+    filters: { type: queryKeys.filters.type },
     requestedGranularity: { type: queryKeys.requestedGranularity.type },
+    includeResultsetResponses: { type: queryKeys.includeResultsetResponses.type },
+    testMode: { type: queryKeys.testMode.type },
     pagination,
   },
   {

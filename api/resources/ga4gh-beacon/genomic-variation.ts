@@ -56,8 +56,8 @@ export function variationFormat(
         .filter((text) => /^rs\d+$/i.test(text))
         .map((text) => text.toLowerCase()),
       ...textsOf(record, variantFields.rsNumbers)
-        .filter((text) => /^\d+$/.test(text))
-        .map((text) => `rs${text}`),
+        .filter((text) => /^(?:rs)?\d+$/i.test(text))
+        .map((text) => `rs${text.replace(/^rs/i, '')}`),
     ]),
   ];
   return {

@@ -12,7 +12,7 @@ export interface VariantFields {
   readonly types: readonly string[];
   /** The fields that contain identifiers of variants as texts, such as rs ids, recognised by their names. */
   readonly ids: readonly string[];
-  /** The fields with the name `rs` in any letter case; in ClinVar and dbSNP, `RS` contains rs ids as numbers. */
+  /** The fields with the name `rs` in any letter case; in ClinVar and dbSNP, `RS` contains rs ids without the letters. */
   readonly rsNumbers: readonly string[];
   /** The fields that contain terms of the Sequence Ontology with their labels, such as `MC` in ClinVar: `SO:0001583|missense_variant`. */
   readonly effects: readonly string[];

@@ -134,6 +134,7 @@ export async function followShortcuts(
     location = object;
     namesLeft = rest;
     if (object.target === null || object.target.objectType === 'url') continue;
+    if (object.target.objectType === 'vault' && rest.length === 0) continue;
     if (++followedCount > maxShortcuts) return filter;
     const { objectType, id } = object.target;
     const target = await findReadableTarget(tables, caller, objectType, id);

@@ -129,7 +129,7 @@ function bigintIfInteger(value: number): RequestNumber {
 
 const dayMicros = 86_400_000_000n;
 const datePattern =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?)?$/;
 
 function offsetMicros(offset: string | undefined): bigint {
   if (offset === undefined || offset === 'Z') return 0n;

@@ -183,7 +183,8 @@ function readDictionaryIndices(
   let greatestIndex = 0;
   for (let i = 0; i < count; i++) {
     const index = wideIndices[i]!;
-    if (index > greatestIndex) greatestIndex = index;
+    // A damaged page may have indices of 32 bits, which an Int32Array holds as negative numbers.
+    if (index >>> 0 > greatestIndex) greatestIndex = index >>> 0;
     indices[i] = index;
   }
   releaseBuffer(wideIndices);

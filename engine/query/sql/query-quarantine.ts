@@ -112,7 +112,10 @@ function queryHash(sql: string, params: readonly Param[]): string {
   const digest = createHash('sha256').update(sql);
   for (const { type, value } of params) {
     if (type === 'bits') for (const bits of value as readonly Uint8Array[]) digest.update(bits);
-    else digest.update(`\0${String(value)}`);
+    else
+      digest.update(
+        `\0${Array.isArray(value) ? JSON.stringify(value.map(String)) : String(value)}`,
+      );
   }
   return digest.digest('hex').slice(0, hashDigits);
 }

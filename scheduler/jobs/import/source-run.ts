@@ -285,8 +285,8 @@ export class SourceRun {
    */
   findings(): Findings {
     let linesBefore = this.layout.header.bodyLine;
-    const findingsOfChunks = this.#results.flatMap(({ findings, lateFindings, lines }, index) => {
-      if (index > this.#lastChunk) return [];
+    const results = this.#resultsBeforeGap();
+    const findingsOfChunks = results.flatMap(({ findings, lateFindings, lines }, index) => {
       const firstFindings = this.#firstPassFindings.get(index);
       const linesBeforeChunk = linesBefore;
       linesBefore += lines;
@@ -305,7 +305,13 @@ export class SourceRun {
 
   /** Returns the chunks, with their positions in the source. */
   locatedChunks(): readonly LocatedChunk<ChunkResult>[] {
-    return locateChunks(this.results(), this.source.name, this.layout.header.bodyLine);
+    return locateChunks(this.#resultsBeforeGap(), this.source.name, this.layout.header.bodyLine);
+  }
+
+  /** Returns the results of the chunks before the first one that has none, because it failed: the lines of later chunks are unknown. */
+  #resultsBeforeGap(): readonly ChunkResult[] {
+    const gap = this.#results.findIndex((result) => result === undefined);
+    return this.#results.slice(0, Math.min(gap < 0 ? Infinity : gap, this.#lastChunk + 1));
   }
 
   /** Returns the rejected records of the chunks. */

@@ -222,6 +222,13 @@ describe('shortcuts', () => {
     expect(await find('/Cohort/DEEP')).toEqual([deepFolderId]);
     expect(await find('/lab/cohort/deep')).toEqual([deepFolderId]);
     expect(await find('/lab/calls.txt')).toEqual([fileId]);
+    const [labId] = await find('/lab');
+    expect(labId).not.toBeUndefined();
+    expect(await find('/loop/again/lab')).toEqual([]);
+    const nestedLab = await newShortcut({ object_type: 'vault', id: vaultId }, {
+      ...insideShared, parent_object_id: loopFolderId, filename: 'lab',
+    });
+    expect(await find('/loop/again/lab')).toEqual([idOf(nestedLab)]);
     expect(await find('/loop/again/again')).toEqual([loopFolderId]);
     expect(await find(`/loop${'/again'.repeat(40)}`)).toEqual([]);
     for (const path of ['/lab/nothing', '/web/x', '/nothing']) expect(await find(path)).toEqual([]);

@@ -99,7 +99,7 @@ test('a segment without records is not read', async () => {
     segments,
     isUnique: false,
   });
-  expect(foundRows).toMatchObject({ distinct: 1, segments: [{ rows: Int32Array.of() }] });
+  expect(foundRows).toMatchObject({ distinctKeyCount: 1, segments: [{ rows: Int32Array.of() }] });
 });
 
 test(`rows are found by the form of their ids as by reading them (STRANDLAKE_SEED=${seed})`, async () => {

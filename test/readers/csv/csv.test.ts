@@ -604,6 +604,8 @@ describe('types', () => {
   test('na_values lists the texts that are null among numbers', async () => {
     const text = 'n,m\n1,-\n-,2\nmissing,3\nNA,4\n';
     expect(await readTable(text, { na_values: ['-', 'MISSING', 'na'] })).toEqual([['n', 'm'], [1, null], [null, 2], [null, 3], [null, 4]]);
+    expect(await readTable('n\n1\nÉÉ\néÉ\n', { na_values: ['ÉÉ'] })).toEqual([['n'], ['1'], ['ÉÉ'], ['éÉ']]);
+    expect(await readTable('n\n1\nÉa\n', { na_values: ['ÉA'] })).toEqual([['n'], [1], [null]]);
     expect(await readTable('n\n1\nNA\n', { na_values: [] })).toEqual([['n'], ['1'], ['NA']]);
     expect(() => readerNamed('csv').params({ na_values: 'NA' })).toThrow('na_values: expected a list of strings');
   }); // prettier-ignore
@@ -732,6 +734,8 @@ describe('types', () => {
       const { columns } = await readCsv(`n\n9007199254740993\n${other}\n`, {}, { targetBytes: 5 });
       expect([other, columns[0]!.type]).toEqual([other, 'double']);
     }
+    const padded = await readCsv('n\n 9007199254740993 \n5\n');
+    expect([padded.columns[0]!.type, padded.rows.map(({ n }) => String(n))]).toEqual(['long', ['9007199254740993', '5']]);
     // An integer that a double represents exactly is stored as a double.
     const { columns, findings } = await readCsv('n\n9007199254740992\n18014398509481984\n1\n');
     expect([columns[0]!.type, findings.warnings]).toEqual(['double', 0]);

@@ -296,6 +296,8 @@ describe('files that no reader can use (F4)', () => {
     ['UTF-16 little-endian', Buffer.from([0xff, 0xfe, 0x41, 0]), /UTF-16/],
     ['UTF-16 big-endian', Buffer.from([0xfe, 0xff, 0, 0x41]), /UTF-16/],
     ['gzip in gzip', gzipSync(gzipSync('a\n')), /compressed twice/],
+    ['BAM', Buffer.from('BAM\u0001'), /a BAM file/],
+    ['CRAM', Buffer.from('CRAM\u0003\u0001'), /a CRAM file/],
     ['zip in gzip', gzipSync('PK\u0003\u0004rest'), /zip archive/],
   ];
   test.each(cases)('%s', async (_name, bytes, message) => {

@@ -101,7 +101,7 @@ test.each([
   const { header } = await importSource(`##fileformat=VCFv4.2\n${meta}${columnLine}`, 'vcf');
   const part = source === 'VEP' ? 'SYMBOL' : 'Gene_Name';
   const { meanings } = header as { meanings: unknown };
-  expect(meanings).toEqual(id === null ? [] : [{ id, source, genes: [id, part] }]);
+  expect(meanings).toEqual(id === null ? [] : [{ id, source, genesPath: [id, part] }]);
 }); // prettier-ignore
 
 test.each([

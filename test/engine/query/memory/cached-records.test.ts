@@ -52,7 +52,7 @@ describe('records of a page, through the caches', () => {
     files = snapshot.files.slice(1).map((path) => new SegmentFile({ path: realpathSync(path) }));
     const wholeRequest = {
       predicate: all,
-      scores: [],
+      scoreClauses: [],
       ordering: [],
       limit: 1,
       offset: 0,
