@@ -95,6 +95,14 @@ function leastRecentlyUsed(own: SizeClass): SizeClass | undefined {
   return oldest;
 }
 
+/**
+ * Frees memory at once, instead of leaving it to the garbage collector, which comes late: it counts only the small objects of the heap until
+ * 64 MB of such memory have gathered in a thread. No view of the memory may be used afterwards. Memory that is shared with other threads stays.
+ */
+export function freeMemory(memory: ArrayBufferLike): void {
+  if (memory instanceof ArrayBuffer && !memory.detached) memory.transfer(0);
+}
+
 /** Returns a copy of a buffer with at least `length` elements and at least twice the size, and releases the original. */
 export function growBuffer<T extends TypedBuffer>(buffer: T, length: number): T {
   const type = buffer.constructor as new (length: number) => T;

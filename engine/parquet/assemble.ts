@@ -7,6 +7,7 @@ import {
   type Struct,
   type Utf8,
 } from 'apache-arrow';
+import { freeMemory } from '../core/buffers.js';
 import { valueCount, type DecodedValues } from './decode-values.js';
 import type { DecodedLeaf } from './read-column-chunk.js';
 import type { SchemaNode, ParquetSchema } from './parquet-schema.js';
@@ -33,6 +34,27 @@ export function assemble(
 ): readonly Data[] {
   const top = { depth: 0, repetition: 0, floor: 0 };
   return schema.nodes.map((node, i) => buildData(node, fields[i]!.type, parts, top));
+}
+
+/** Frees the memory of parts that have been assembled. It includes the bytes of a file that was read, if a page of it is not compressed. */
+export function freeParts(parts: readonly (readonly DecodedLeaf[])[]): void {
+  for (const { definition, repetition, values } of parts.flat()) {
+    freeMemory(definition.buffer);
+    if (repetition) freeMemory(repetition.buffer);
+    for (const page of values) {
+      if (page.kind === 'booleans') freeMemory(page.booleans.buffer);
+      else if (page.kind === 'strings') {
+        freeMemory(page.bytes.buffer);
+        freeMemory(page.offsets.buffer);
+      } else freeMemory(page.int32s.buffer);
+    }
+  }
+}
+
+/** Frees the memory of Arrow data that `assemble` has built. */
+export function freeData({ buffers, children }: Data): void {
+  for (const array of Object.values(buffers)) if (array) freeMemory(array.buffer);
+  for (const child of children) freeData(child);
 }
 
 function buildData(

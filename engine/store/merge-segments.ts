@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
-import { makeData, RecordBatch, Struct } from 'apache-arrow';
+import { makeData, RecordBatch, Struct, type Data } from 'apache-arrow';
 import { AppError } from '../core/errors.js';
 import type { Columns } from '../core/types.js';
-import { assemble } from '../parquet/assemble.js';
+import { assemble, freeData, freeParts } from '../parquet/assemble.js';
 import type { DecodedLeaf } from '../parquet/read-column-chunk.js';
-import { parquetSchema, type ParquetSchema } from '../parquet/parquet-schema.js';
+import { parquetSchema } from '../parquet/parquet-schema.js';
 import { arrowSchema, parquetColumns } from './arrow-columns.js';
 import { readFooter } from './footer.js';
 import {
@@ -54,7 +54,10 @@ export async function mergeSegments(
     counts.push(await appendSegmentParts(source, footer, schema, parts, droppedRows));
   }
   const rows = sources.reduce((sum, { segment }) => sum + (dropsDeleted ? liveRowCount(segment) : segment.rows), 0); // prettier-ignore
-  const segment = await writeSegmentUnflushed(segmentInputOf(rows, columns, schema, parts), file);
+  const data = assemble(schema, parts, arrowSchema(columns).fields);
+  freeParts(parts);
+  const segment = await writeSegmentUnflushed(segmentInputOf(rows, columns, data), file);
+  data.forEach(freeData);
   const difference = describeCountDifference(counts, [footerCounts(await readFooter(file))]);
   if (difference !== undefined)
     throw new AppError('damaged', `merged segment ${basename(file)} has ${difference}`);
@@ -75,16 +78,10 @@ function mergedDeletion(sources: readonly MergeSource[]): Pick<Segment, 'deletio
   return rows.length === 0 ? {} : { deletion: deletionVector(Int32Array.from(rows)) };
 }
 
-function segmentInputOf(
-  rows: number,
-  columns: Columns,
-  schema: ParquetSchema,
-  parts: readonly (readonly DecodedLeaf[])[],
-): SegmentInput {
+function segmentInputOf(rows: number, columns: Columns, data: readonly Data[]): SegmentInput {
   const arrow = arrowSchema(columns);
-  const children = [...assemble(schema, parts, arrow.fields)];
   const type = new Struct(arrow.fields);
-  const struct = makeData({ type, length: rows, nullCount: 0, children });
+  const struct = makeData({ type, length: rows, nullCount: 0, children: [...data] });
   return { columns, rows, data: new RecordBatch(arrow, struct) };
 }
 

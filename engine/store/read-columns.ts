@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Data } from 'apache-arrow';
+import { freeMemory } from '../core/buffers.js';
 import { AppError } from '../core/errors.js';
 import { openFile } from '../core/files.js';
 import type { Columns } from '../core/types.js';
@@ -103,6 +104,10 @@ export async function appendSegmentParts(
       for (const [leaf, part] of groupParts.entries()) parts[leaf]!.push(part);
       first = end;
     }
+    const isCompressed = footer.row_groups.every(({ columns }) =>
+      columns.every(({ meta_data: meta }) => meta !== undefined && isZstd(meta.codec)),
+    );
+    if (isCompressed) freeMemory(bytes.buffer);
     return { rows: -leftOutRows.length, leaves: droppedColumns };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

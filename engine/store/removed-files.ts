@@ -55,8 +55,19 @@ export class RemovedFiles implements Iterable<readonly [string, RemovedFile]> {
   }
 
   /** Returns these files and one more, which has another path. */
-  with(path: string, bytes: number, removedAt: number, latestTimeBeforeRemoval?: number): RemovedFiles {
-    const file = { bytes, removedAt, latestTimeBeforeRemoval, isVacuumed: false, number: this.size };
+  with(
+    path: string,
+    bytes: number,
+    removedAt: number,
+    latestTimeBeforeRemoval?: number,
+  ): RemovedFiles {
+    const file = {
+      bytes,
+      removedAt,
+      latestTimeBeforeRemoval,
+      isVacuumed: false,
+      number: this.size,
+    };
     const files = this.#isNext(path, file) ? this.#files : RemovedFiles.of(this).#files;
     if (!files.has(path)) files.set(path, file);
     return new RemovedFiles(files, this.size + 1, this.bytes + bytes);

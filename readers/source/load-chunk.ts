@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { budgets } from '../../engine/core/budgets.js';
-import { acquireBuffer, releaseBuffer } from '../../engine/core/buffers.js';
+import { freeMemory } from '../../engine/core/buffers.js';
 import { InputError } from '../../engine/core/errors.js';
 import { openFile, type FileReader } from '../../engine/core/files.js';
 import type { ChunkRef } from './chunks.js';
@@ -15,33 +15,54 @@ export async function loadChunk(ref: ChunkRef): Promise<Uint8Array> {
   try {
     if (ref.kind === 'records') return await loadRecords(file, ref);
     if (ref.kind === 'range') return await loadRange(file, ref);
-    const text = inflateBlocks(await file.read(ref.from, ref.to - ref.from), ref.name, ref.from);
-    const start = ref.isFirst ? ref.skip : text.indexOf(10) + 1;
-    if (start === 0 && !ref.isFirst) return acquireChunkBuffer(0);
-    const restOfLine = await readRestOfLineInBlocks(
-      file,
-      ref.to,
-      ref.name,
-      lineBytesLeft(text, start),
-    );
-    return joinBytes(text.subarray(start), restOfLine);
+    return await loadBlocks(file, ref);
   } finally {
     await file.close();
   }
 }
 
-/** Releases the memory of a loaded chunk, so that the next one can use it; the bytes must not be used afterwards. */
+/** Releases the memory of a loaded chunk; the bytes must not be used afterwards. */
 export function releaseChunk(ref: ChunkRef, bytes: Uint8Array): void {
-  if (ref.kind !== 'bytes') releaseChunkBuffer(bytes);
+  if (ref.kind === 'bgzf') freeMemory(bytes.buffer);
+  else if (ref.kind !== 'bytes') releaseChunkBuffer(bytes);
 }
 
-/** Number of bytes after a range that are read with it; most last lines end within them. */
+type FileRange = Extract<ChunkRef, { kind: 'range' | 'bgzf' }>;
+
+/** Number of bytes after a chunk for which its buffer has room; most last lines end within them. */
 const readAheadBytes = 64 << 10;
+
+/** Loads the lines of a range of BGZF blocks. The rest of the last line, if it is short, is added to the decompressed bytes without a copy. */
+async function loadBlocks(
+  file: FileReader,
+  { name, from, to, isFirst, skip }: FileRange,
+): Promise<Uint8Array> {
+  const blocks = await file.read(from, to - from);
+  const text = inflateBlocks(blocks, name, from, readAheadBytes);
+  freeMemory(blocks.buffer);
+  const start = isFirst ? skip : text.indexOf(10) + 1;
+  if (start === 0 && !isFirst) {
+    freeMemory(text.buffer);
+    return new Uint8Array(0);
+  }
+  const restOfLine = await readRestOfLineInBlocks(file, to, name, lineBytesLeft(text, start));
+  const { buffer, byteOffset, length } = text;
+  if (byteOffset + length + restOfLine.length > buffer.byteLength) {
+    const joinedBytes = new Uint8Array(length - start + restOfLine.length);
+    joinedBytes.set(text.subarray(start));
+    joinedBytes.set(restOfLine, length - start);
+    freeMemory(text.buffer);
+    return joinedBytes;
+  }
+  const lines = new Uint8Array(buffer, byteOffset, length + restOfLine.length);
+  lines.set(restOfLine, length);
+  return lines.subarray(start);
+}
 
 /** Loads the lines of a range. A last line that ends soon after the range is read with it, without a copy. */
 async function loadRange(
   file: FileReader,
-  { name, from, to, isFirst, skip }: Extract<ChunkRef, { kind: 'range' | 'bgzf' }>,
+  { name, from, to, isFirst, skip }: FileRange,
 ): Promise<Uint8Array> {
   const buffer = acquireChunkBuffer(to - from + readAheadBytes);
   let isReturned = false;
@@ -79,13 +100,21 @@ function joinBytes(lines: Uint8Array, restOfLine: Uint8Array): Uint8Array {
 /** Maximum size of a buffer that is reused for the next chunk. */
 const maxReusedBytes = 16 << 20;
 
+/** The buffer of the chunk before, for the next one: chunks of a file have about the same size. */
+let spareBuffer = new ArrayBuffer(0);
+
 function acquireChunkBuffer(bytes: number): Uint8Array<ArrayBuffer> {
-  const buffer = bytes > maxReusedBytes ? new Uint8Array(bytes) : acquireBuffer(Uint8Array, bytes);
-  return buffer.subarray(0, bytes) as Uint8Array<ArrayBuffer>;
+  if (bytes > spareBuffer.byteLength) return new Uint8Array(bytes);
+  const buffer = spareBuffer;
+  spareBuffer = new ArrayBuffer(0);
+  return new Uint8Array(buffer, 0, bytes);
 }
 
 function releaseChunkBuffer({ buffer }: Uint8Array): void {
-  if (buffer.byteLength <= maxReusedBytes) releaseBuffer(new Uint8Array(buffer));
+  if (buffer.byteLength > maxReusedBytes || buffer.byteLength <= spareBuffer.byteLength)
+    return freeMemory(buffer);
+  freeMemory(spareBuffer);
+  spareBuffer = buffer as ArrayBuffer;
 }
 
 async function loadRecords(
@@ -154,8 +183,16 @@ async function readRestOfLineInBlocks(
   return Buffer.concat(pieces, textBytes);
 }
 
-/** Decompresses whole BGZF blocks; zlib checks the CRC and the length of each. */
-function inflateBlocks(blocks: Uint8Array, name: string, blockOffset: number): Uint8Array {
+/**
+ * Decompresses whole BGZF blocks; zlib checks the CRC and the length of each. The buffer of the result has room for `spareBytes` more bytes
+ * after it.
+ */
+function inflateBlocks(
+  blocks: Uint8Array,
+  name: string,
+  blockOffset: number,
+  spareBytes = 0,
+): Uint8Array {
   let decodedBytes = 0;
   for (let at = 0; at < blocks.length;) {
     const blockBytes = bgzfBlockBytes(blocks, at);
@@ -179,7 +216,7 @@ function inflateBlocks(blocks: Uint8Array, name: string, blockOffset: number): U
     );
   try {
     // The size is known, so zlib allocates a single output buffer.
-    return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1) });
+    return gunzipSync(blocks, { chunkSize: Math.max(64, decodedBytes + 1 + spareBytes) });
   } catch (error) {
     throw toInputError(error, name, blockOffset);
   }
