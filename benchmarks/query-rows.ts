@@ -41,6 +41,6 @@ export async function measureQueryTable(
 function tableRowOf(name: string, [ours, ...theirs]: EngineTimes, limit: number): string {
   const ratio = ours! / Math.min(...theirs.filter((ms) => ms !== null));
   const shownTimes = [ours!, ...theirs].map((ms) => ms?.toFixed(1) ?? '-');
-  const keptText = ratio <= limit ? 'kept' : 'missed';
-  return `| ${[name, ...shownTimes, ratio.toFixed(2), limit, keptText].join(' | ')} |`;
+  const verdict = ratio <= limit ? 'kept' : 'missed';
+  return `| ${[name, ...shownTimes, ratio.toFixed(2), limit, verdict].join(' | ')} |`;
 }

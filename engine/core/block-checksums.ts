@@ -113,7 +113,10 @@ export class VerifiedBlocks {
     return block * blockBytes >= from && this.#endOf(block) <= to;
   }
 
-  /** Compares consecutive blocks of the file, the first of which is `block`; the last block of the file may be shorter. */
+  /**
+   * Compares consecutive blocks of the file with their checksums; throws if one differs. `bytes` begins with block number `block`; the last
+   * block of the file may be shorter.
+   */
   verifyAll(block: number, bytes: Uint8Array): void {
     for (let from = 0; from < bytes.length; from += blockBytes)
       this.verify(block++, bytes.subarray(from, from + blockBytes));

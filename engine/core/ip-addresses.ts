@@ -4,7 +4,7 @@ export interface IpAddress {
   readonly value: bigint;
 }
 
-/** A CIDR block: the addresses whose first `bits` bits are those of `address`. */
+/** A CIDR block: the addresses whose first `prefixLength` bits are those of `address`. */
 export interface CidrBlock {
   readonly address: IpAddress;
   readonly prefixLength: number;

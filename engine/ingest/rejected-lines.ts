@@ -165,13 +165,12 @@ export class ErrorsByLine implements RejectionSink {
 /** The line of a record, and its errors. */
 export type RejectedRecord = readonly [line: number, errors: RecordErrors];
 
-const lineOpening = Buffer.from('{"line":');
+const linePrefix = Buffer.from('{"line":');
 
 /** Replaces the line number at the beginning of a JSON line of `RejectedLines` by the name of the file and the line number in the file. */
 export function shiftedLine(row: Uint8Array, file: string, linesBefore: number): Uint8Array {
-  const comma = row.indexOf(44, lineOpening.length);
-  const line =
-    Number(Buffer.from(row.subarray(lineOpening.length, comma)).toString()) + linesBefore;
+  const comma = row.indexOf(44, linePrefix.length);
+  const line = Number(Buffer.from(row.subarray(linePrefix.length, comma)).toString()) + linesBefore;
   const head = Buffer.from(`{"file":${JSON.stringify(file)},"line":${line}`);
   return Buffer.concat([head, row.subarray(comma)]);
 }

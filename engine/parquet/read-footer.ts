@@ -28,7 +28,7 @@ export interface FooterElement {
   /** For a leaf, one of `physicalType`; undefined for a group. */
   readonly physical: number | undefined;
   /** For a group, the number of direct children; undefined for a leaf. */
-  readonly children: number | undefined;
+  readonly childCount: number | undefined;
   readonly isList: boolean;
   /** Whether the values are timestamps: microseconds since 1970, UTC. */
   readonly isTimestamp: boolean;
@@ -124,7 +124,7 @@ function readElement(reader: ThriftReader): FooterElement {
     name,
     repetition: repetitions[repetition] ?? 'required',
     physical: physical < 0 ? undefined : physical,
-    children: children < 0 ? undefined : children,
+    childCount: children < 0 ? undefined : children,
     isList: converted === listType,
     isTimestamp: converted === timestampMicros,
   };

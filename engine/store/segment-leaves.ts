@@ -37,7 +37,7 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
     const element = schema[at++];
     if (element === undefined) throw new RangeError('the schema ends early');
     const isTop = at === 1;
-    const { name, repetition, children, isList } = element;
+    const { name, repetition, childCount: children, isList } = element;
     const definition = above.definition + (isTop || repetition === 'required' ? 0 : 1);
     const ownPath: ParentPath = {
       path: isTop ? [] : [...above.path, name],

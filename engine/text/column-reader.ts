@@ -226,7 +226,10 @@ export class ColumnReader {
     );
   }
 
-  /** Returns the values of each row of a column that is a list or lies in one. */
+  /**
+   * Returns, for a column that is a list or lies in one, which values belong to each row, the number of each value's text, and the number of
+   * tokens of each text.
+   */
   valueLists(): RowValueLists {
     return this.#cached(
       'lists',

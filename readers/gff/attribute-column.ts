@@ -25,8 +25,8 @@ export class AttributeColumn extends ValueColumn {
   /** Whether a value is longer than a string may be, so that the type is `text`; never with validation off. */
   #hasLongText = false;
   /**
-   * Value i is `bytes[ends[i]..ends[i + 1])` and belongs to row `rows[i]`. Rows are stored with values, because most attributes occur in
-   * few rows.
+   * Value i is `#bytes[#valueOffsets[i]..#valueOffsets[i + 1])` and belongs to row `#rows[i]`. Rows are stored with values, because most
+   * attributes occur in few rows.
    */
   #bytes = acquireBuffer(Uint8Array, 8192);
   #valueOffsets = acquireBuffer(Int32Array, 1024);

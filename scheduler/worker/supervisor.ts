@@ -64,7 +64,7 @@ export function superviseProcess(
     const streams = new Set<Promise<void>>();
     let child = start();
     let restart: NodeJS.Timeout | undefined;
-    let force: NodeJS.Timeout | undefined;
+    let killTimer: NodeJS.Timeout | undefined;
     const signals = ['SIGINT', 'SIGTERM', ...(log ? [] : (['SIGHUP'] as const))] as const;
     for (const signal of signals) process.on(signal, stop);
     const reopen = (): void => log?.reopen();
@@ -114,11 +114,11 @@ export function superviseProcess(
       clearTimeout(restart);
       if (child.exitCode !== null || child.signalCode !== null) return finish(0);
       child.kill('SIGTERM');
-      force = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      killTimer = setTimeout(() => child.kill('SIGKILL'), graceMs);
     }
 
     function finish(code: number): void {
-      clearTimeout(force);
+      clearTimeout(killTimer);
       for (const signal of signals) process.off(signal, stop);
       process.off('SIGHUP', reopen);
       // The last lines of the process may still be in the pipe when it has ended.

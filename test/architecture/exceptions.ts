@@ -8,7 +8,7 @@ export const registries: readonly string[] = [
   'writers/index.ts',
 ];
 
-/** Files with fewer than `maxSmallFileLines` lines and a single importer that is no registry, with the reason why they are files. */
+/** Files with fewer than `smallFileLineLimit` lines and a single importer that is no registry, with the reason why they are files. */
 export const allowedSmallFiles: Readonly<Record<string, string>> = {
   'api/http/unserved.ts': 'the declaration of the operations that are not served',
 };

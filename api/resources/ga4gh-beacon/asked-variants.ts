@@ -86,7 +86,7 @@ export function readVariants(form: Form): QueriedVariants {
   };
 }
 
-/** The types of variants that EFO terms stand for, by the table of the Beacon standard. */
+/** The variant types of the EFO terms copy number assessment, copy number gain and copy number loss; narrower terms are not translated. */
 const variantTypeByEfoId: Readonly<Record<string, string>> = {
   'EFO:0030063': 'CNV',
   'EFO:0030070': 'DUP',

@@ -6,7 +6,7 @@ import { DictView, PyDict, PyIterator, PyList, PyRange, PySet, PyTuple } from '.
 import type { MapKey, PyValue, Runtime } from './python-values.js';
 import { ExpressionError } from './expression-errors.js';
 
-/** Returns an iterator over a value; throws a TypeError for one that cannot be iterated. */
+/** Returns an iterator over a value; throws Python's TypeError, as an `ExpressionError`, for a value that cannot be iterated. */
 export function iterate(runtime: Runtime, value: PyValue): PyIterator {
   if (value instanceof PyIterator) return value;
   if (value instanceof PyList) return iterateItems('list_iterator', value.items);

@@ -252,7 +252,7 @@ export interface ExpressionHost {
   readonly user?: () => { readonly name: string; readonly email: string };
   /** Functions of the host by name. The arguments are values in the order of the declaration, undefined for one that is not given. */
   readonly functions?: ReadonlyMap<string, HostFunction>;
-  /** Collects calls that are to be answered together; absent in `ahead.host` itself. */
+  /** Collects calls that are to be answered together; absent in `callPrefetcher.host` itself. */
   readonly callPrefetcher?: CallPrefetcher;
 }
 

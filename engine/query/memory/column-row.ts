@@ -57,21 +57,21 @@ function isParentPresent(
 function valueAt(values: ColumnValues, i: number, type: ScalarType): LeafValues {
   switch (values.kind) {
     case 'numbers':
-      return numberOf(values.numbers[i]!, type);
+      return numberLeafValues(values.numbers[i]!, type);
     case 'number-dictionary':
-      return numberOf(values.entries.numbers[values.indices[i]!]!, type);
+      return numberLeafValues(values.entries.numbers[values.indices[i]!]!, type);
     case 'longs':
-      return longOf(values.longs[i]!);
+      return longLeafValues(values.longs[i]!);
     case 'flags':
       return new LeafValues({ kind: 'booleans', booleans: values.flags.slice(i, i + 1) });
     case 'dictionary':
-      return stringOf(values.dictionary.utf8, values.indices[i]!);
+      return stringLeafValues(values.dictionary.utf8, values.indices[i]!);
     case 'strings':
-      return stringOf(values, i);
+      return stringLeafValues(values, i);
   }
 }
 
-function stringOf(
+function stringLeafValues(
   { bytes, offsets }: { readonly bytes: Uint8Array; readonly offsets: Uint32Array },
   i: number,
 ): LeafValues {
@@ -79,7 +79,7 @@ function stringOf(
   return new LeafValues({ kind: 'strings', bytes: string, offsets: Int32Array.of(0, string.length) }); // prettier-ignore
 }
 
-function numberOf(number: number, type: ScalarType): LeafValues {
+function numberLeafValues(number: number, type: ScalarType): LeafValues {
   switch (physicalOfStored(type)) {
     case physicalType.int32:
       return new LeafValues({ kind: 'int32s', int32s: Int32Array.of(number) });
@@ -88,10 +88,10 @@ function numberOf(number: number, type: ScalarType): LeafValues {
     case physicalType.double:
       return new LeafValues({ kind: 'int64s', int32s: new Int32Array(Float64Array.of(number).buffer) }); // prettier-ignore
     default:
-      return longOf(BigInt(number));
+      return longLeafValues(BigInt(number));
   }
 }
 
-function longOf(long: bigint): LeafValues {
+function longLeafValues(long: bigint): LeafValues {
   return new LeafValues({ kind: 'int64s', int32s: new Int32Array(BigInt64Array.of(long).buffer) });
 }

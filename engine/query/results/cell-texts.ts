@@ -1,4 +1,4 @@
-/** The texts of a cell in a block of records: the text of record i is in `view` from `begins[i]` to `ends[i]` (exclusive). */
+/** The texts of a cell in a block of records: the text of record i is in `view` from `startOffsets[i]` to `ends[i]` (exclusive). */
 export interface CellTexts {
   view: DataView;
   /** The start of each text; negative for a record without a value. */

@@ -85,9 +85,9 @@ export class SqlRecordInspector implements RecordInspector {
     const foldedText = dialect.fold(params.add('string', text));
     const distance = dialect.editDistance(dialect.fold('v'), foldedText, maxDistance);
     const eachValue = expression.isMany ? dialect.spread(expression.sql) : expression.sql;
-    const nearValues = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
+    const valuesWithDistance = `(SELECT v, ${distance} AS d FROM (SELECT ${eachValue} AS v FROM ${source}) AS q) AS s`;
     const rows = await this.#rows({
-      sql: `SELECT v FROM ${nearValues} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
+      sql: `SELECT v FROM ${valuesWithDistance} WHERE d <= ${maxDistance} GROUP BY v ORDER BY min(d), count(*) DESC, v LIMIT ${maxSuggestedStrings}`,
       params: params.boundValues,
     });
     return rows.map(([value]) => String(value));

@@ -35,7 +35,7 @@ export interface FieldReader {
   dictionaryIndices(table?: ValueTable): DictionaryIndices | null;
   /** Returns the values of a column of the type integer, long or double; null for other columns. */
   readNumbers(): NumberColumn | null;
-  /** Returns the values of a column of texts; null for other columns, and for members that an object may lack. */
+  /** Returns the values of a column of texts; null for other columns, and for members of objects if one of the objects is null. */
   texts(): TextColumn | null;
 }
 

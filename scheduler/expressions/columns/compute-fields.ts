@@ -80,9 +80,9 @@ class FieldComputation {
   constructor(input: ComputationInput) {
     this.#input = input;
     const { expressions, inputs, isLenient } = input;
-    const wholeColumns = new Map(inputs.map((column) => [column.name, column]));
-    const declaredNames = new Set([...expressions.declared, ...wholeColumns.keys()]);
-    this.#slots = new RecordSlots(input.batch, wholeColumns, declaredNames);
+    const unifiedColumnByName = new Map(inputs.map((column) => [column.name, column]));
+    const declaredNames = new Set([...expressions.declared, ...unifiedColumnByName.keys()]);
+    this.#slots = new RecordSlots(input.batch, unifiedColumnByName, declaredNames);
     this.#context = new RecordContext({
       isDisabled: isLenient,
       reject: (_line, _code, _field, message) => void (this.#misfit ??= message),

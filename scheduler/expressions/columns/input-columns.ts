@@ -57,8 +57,9 @@ export function outdatedFields(expressions: FieldExpressions): readonly ClearedF
 }
 
 /**
- * Whether expressions may have seen other values in a chunk, whose input had the columns `chunk`, than they would see with the types
- * unified over all chunks: for example a number where other chunks have a text, or no field at all.
+ * Whether expressions may have seen other values in a chunk than they would see with the types unified over all chunks: for example a
+ * number in a field in which other chunks have a text, or no value in a field that only other chunks have. `chunk` are the columns of the
+ * chunk's input.
  */
 export function hasSeenOtherTypes(
   chunk: Columns,

@@ -76,14 +76,21 @@ export async function prepareExport(task: TaskRow, context: PublishContext): Pro
     };
     const source = { columns: snapshot.columns, fields };
     // JSON lines are written from the records themselves, so they need no columns.
-    const annotated =
+    const annotatedRecordColumns =
       plan && writer.writesJsonLines !== true
         ? annotatedColumns(plan.task, row.targetFields ?? [], source, request)
         : null;
     const search = requestedComputedQuery
       ? await planComputedSearch(requestedComputedQuery, task, snapshot, context)
       : null;
-    return { ...commonParams, request, search, annotation, annotated, titles };
+    return {
+      ...commonParams,
+      request,
+      search,
+      annotation,
+      annotated: annotatedRecordColumns,
+      titles,
+    };
   }
   const commit = await catalog.commits.get(Number(commitId));
   if (commit === undefined) throw notFoundError();

@@ -48,7 +48,10 @@ interface DescribedParameter {
 
 let server: TestServer;
 let ann: Client;
-/** Ids and other values of the live server, by the keys of request examples, the second segments of paths, and names of this test. */
+/**
+ * Ids and other values of the live server, by the keys of request examples, the second segments of paths, the parameters of paths (with
+ * the colon, as in `:user_id`), and names that only this test uses, such as `patched`.
+ */
 let liveValues: Record<string, number | string>;
 /** Values of the live server, by the names of query parameters. */
 let liveParams: Readonly<Record<string, number | string>>;
@@ -266,7 +269,7 @@ function liveAddressOf({ paths: [path], id, pathParams = {} }: OperationRow): st
     path.split('/')[2] ??
     '';
   const ownId = liveValues[name];
-  if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`liveIds\``);
+  if (ownId === undefined && path.includes(':id')) throw new Error(`add ${name} to \`liveValues\``);
   return path
     .replace(':version', path.includes('/versions/') ? '1' : '0')
     .replaceAll(/:(\w+)/g, (_, name: string) =>

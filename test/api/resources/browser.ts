@@ -37,7 +37,7 @@ export class FormBrowser {
   }
 
   #rememberAnswer(answer: Answer): Answer {
-    // The last cookie of an answer wins, as in browsers.
+    // If an answer sets the cookie more than once, the last value wins, as in browsers.
     this.#cookie = answer.headers.getSetCookie().at(-1)?.split(';')[0] ?? this.#cookie;
     if (answer.status !== 303) this.#page = answer.text;
     return answer;

@@ -174,7 +174,7 @@ async function writeDataset(
 export const deletedOrReplacedRowsFlag = 'STRANDLAKE_TEST_OTHER_ROWS';
 
 /**
- * Like `withDeletedRows`, but some records are not stored here: they are added to `replacedRows`, with their row ids, to be stored in later
+ * Like `withDeletedRows`, but some records are not stored here: they are added to `replacingRows`, with their row ids, to be stored in later
  * segments.
  */
 function withReplacedRows(

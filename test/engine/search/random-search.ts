@@ -96,7 +96,7 @@ export function randomOrdering(random: Random): readonly string[] {
   });
 }
 
-/** A query string of words, and a function `has` that says which documents match it. */
+/** A query string of words, and a function `matches` that says which documents match it. */
 export interface RandomSearchQuery {
   readonly text: string;
   readonly matches: (row: TestRow) => boolean;

@@ -12,8 +12,8 @@ import { seed } from '../../seed.js';
 import { parseChunk, computeTestChunk } from './computed-chunk.js';
 
 function computeFieldsOfChunk(fields: readonly Record<string, unknown>[], timeoutMs?: number) {
-  const chunk = makeBatch([], 3, []);
-  const { batch, findings, release } = computeTestChunk(chunk, fields, ['x'], {
+  const inputBatch = makeBatch([], 3, []);
+  const { batch, findings, release } = computeTestChunk(inputBatch, fields, ['x'], {
     ...(timeoutMs !== undefined && { timeoutMs }),
     lineOf: (row) => row + 10,
   });

@@ -264,17 +264,18 @@ export class Stats {
       if (pivot !== pivot) pivots[group] = pivot = value;
       const off = value - pivot;
       const back = off - value;
-      const offRest = value - (off - back) - (pivot + back);
+      const deviationError = value - (off - back) - (pivot + back);
       const before = deviationSums[group]!;
       const next = before + off;
       const other = next - before;
-      deviationSumRests[group]! += before - (next - other) + (off - other) + offRest;
+      deviationSumRests[group]! += before - (next - other) + (off - other) + deviationError;
       deviationSums[group] = next;
       const scaled = splitter * off;
       const high = scaled - (scaled - off);
       const low = off - high;
       const square = off * off;
-      const squareRest = high * high - square + 2 * high * low + low * low + 2 * off * offRest;
+      const squareRest =
+        high * high - square + 2 * high * low + low * low + 2 * off * deviationError;
       const squaresBefore = squares[group]!;
       const nextSquares = squaresBefore + square;
       const otherSquares = nextSquares - squaresBefore;

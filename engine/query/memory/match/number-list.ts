@@ -5,7 +5,7 @@ import { isSparse, type SelectionVector } from './selection-vector.js';
 const maxTableRange = 4_000_000;
 
 /** Returns a function that selects the values that are in a list of numbers; 0 and -0 are equal. */
-export function selectListedNumbers(
+export function listedNumberSelector(
   wantedNumbers: readonly number[],
 ): (values: Numbers['numbers'], count: number, within: SelectionVector) => SelectionVector {
   const wantedSet = new Set(wantedNumbers);

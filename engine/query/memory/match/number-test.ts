@@ -8,7 +8,7 @@ import {
   selectNumbersOrderingNaN,
 } from './number-range.js';
 import { selectionOfEntries } from './dictionary-test.js';
-import { selectListedNumbers } from './number-list.js';
+import { listedNumberSelector } from './number-list.js';
 import {
   doublesOfRange,
   safeIntegersOfRange,
@@ -89,7 +89,7 @@ function isExactAsDouble(value: bigint): boolean {
 }
 
 function numberListTest(wantedNumbers: readonly number[]): ValueTest {
-  const find = selectListedNumbers(wantedNumbers);
+  const find = listedNumberSelector(wantedNumbers);
   return numericTest((values, count, within) => {
     if (values.kind === 'longs') return unsupportedKind('floats', 'whole numbers');
     return find(values.numbers, count, within);

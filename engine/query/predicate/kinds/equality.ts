@@ -160,6 +160,6 @@ function valuesComparedExactly(
   caseVariants: CaseVariants,
 ): readonly Scalar[] | undefined {
   const { ignoreCase, values } = condition;
-  const hasLetters = values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)));
-  return ignoreCase && hasLetters ? caseVariants.get(condition) : values;
+  const mayHaveCaseVariants = values.some((value) => /[^\p{ASCII}]|[A-Za-z]/u.test(String(value)));
+  return ignoreCase && mayHaveCaseVariants ? caseVariants.get(condition) : values;
 }

@@ -6,7 +6,10 @@ import { LineWriter, type BlockTexts } from '../../../../engine/query/results/li
 
 const cellCount = 3;
 
-/** Writes blocks of records whose cells have their texts in the block, in dictionaries or in a page. */
+/**
+ * Writes blocks of records by a `LineWriter`, and compares the written lines with the expected ones. The texts of the first cell of each
+ * record are in `blockTexts.block`, those of the second cell in `blockTexts.dictionaryTexts`, and those of the third cell in a page.
+ */
 class LineWriterBlocks {
   readonly blockTexts: BlockTexts = { block: new ByteSink(16), dictionaryTexts: new ByteSink(16) };
   readonly cellTexts: readonly CellTexts[];
