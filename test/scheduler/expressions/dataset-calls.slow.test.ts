@@ -58,7 +58,7 @@ function newJobCache() {
       texts.map((text) => (unansweredCallPattern.test(text) ? null : answerTo(callOfText(text)))),
     );
   });
-  return { asked: askedCalls, host: createHost(evaluationOrigin, answers), kept: new JobResults() };
+  return { asked: askedCalls, host: createHost(evaluationOrigin, answers), jobResults: new JobResults() };
 }
 
 /** Returns a host that answers each call when it is evaluated, without batches. */
@@ -179,7 +179,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
     ['also where texts alone decide the calls', joinedFields],
     ['also where fields need a value of the record', joinedFields, true],
   ])('in chunks that share a job, %s', (_, fields, needInput = false) => {
-    const { asked: askedCalls, host, kept } = newJobCache();
+    const { asked: askedCalls, host, jobResults } = newJobCache();
     const needingInput = needInput ? fields.map(({ name }) => name) : [];
     const declaredNames = ['key', 'number', 'list', ...fields.map(({ name }) => name)];
     const annotation = new Annotation({
@@ -198,7 +198,7 @@ describe(`fields of datasets are those of the records one by one (seed ${seed})`
         }),
       );
       const out = parseChunk(lines);
-      const givenContext = { data: '{"values":"5"}', host, kept, needingInput };
+      const givenContext = { data: '{"values":"5"}', host, jobResults, needingInput };
       const { batch: computedBatch, release } = computeTestChunk(
         out.finish(),
         fields,
@@ -231,11 +231,11 @@ function withoutNulls(value: unknown): unknown {
 }
 
 test('each key is evaluated and asked for once, in all chunks of a job', () => {
-  const { asked: askedCalls, host, kept } = newJobCache();
+  const { asked: askedCalls, host, jobResults } = newJobCache();
   for (let chunk = 0; chunk < 3; chunk++) {
     const lines = Array.from({ length: 18_000 }, (_, i) => JSON.stringify({ key: `k${(i * 7) % 1000}` })); // prettier-ignore
     const out = parseChunk(lines);
-    const givenContext = { data: '{"values":"5"}', host, kept };
+    const givenContext = { data: '{"values":"5"}', host, jobResults };
     const { release } = computeTestChunk(
       out.finish(),
       [computedFieldParams[0]!],
