@@ -17,7 +17,7 @@ export interface LogState {
   /** The next free row id: greater than all row ids in use (row-ids.ts). */
   readonly nextRowId: number;
   /** The checksum of the last entry (`readEntryChecksum`), if the committing process may still take this entry back. */
-  readonly unsettledEntryChecksum?: string | undefined;
+  readonly unsettledEntry?: string | undefined;
 }
 
 /** The state of a log before the first commit. */

@@ -307,7 +307,7 @@ export async function buildSnapshot(
   return {
     datasetId,
     version: state.version,
-    unsettledEntry: state.unsettledEntryChecksum,
+    unsettledEntry: state.unsettledEntry,
     columns: state.columns,
     segments,
     isInterleaved: areRowIdsInterleaved(segments),
