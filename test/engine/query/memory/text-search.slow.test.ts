@@ -71,7 +71,7 @@ describe('a search of texts in a shard', () => {
       expect(frequencies).toEqual({
         records: segmentCount,
         tokens: 2 * segmentCount,
-        found: [matchCount],
+        recordCounts: [matchCount],
       });
       const phrases = [
         { terms, boost: 1, weight: bm25Weight(frequencies, frequencies.recordCounts[0]!) },

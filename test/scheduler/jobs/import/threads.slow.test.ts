@@ -97,7 +97,7 @@ async function importAllFiles(threads: number): Promise<Map<string, ImportOutcom
         status: row.status,
         error: row.errorMessage,
         rows: snapshot.rows,
-        segments: snapshot.segments.length,
+        segments: snapshot.files.length,
         digest: await recordDigestOf(snapshot.files),
         fields: fields.map(({ name, path, dataType, isList, ordering }) => ({
           name,
