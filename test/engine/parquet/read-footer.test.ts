@@ -42,7 +42,7 @@ describe(`the footer of a file (STRANDLAKE_SEED=${seed})`, () => {
             name: element.name,
             repetition: (element.repetition_type ?? 'REQUIRED').toLowerCase(),
             physical: element.type && physicalTypes.indexOf(element.type),
-            children: element.num_children,
+            childCount: element.num_children,
             isList: element.converted_type === 'LIST',
             isTimestamp: element.converted_type === 'TIMESTAMP_MICROS',
           })),

@@ -58,7 +58,11 @@ function newJobCache() {
       texts.map((text) => (unansweredCallPattern.test(text) ? null : answerTo(callOfText(text)))),
     );
   });
-  return { asked: askedCalls, host: createHost(evaluationOrigin, answers), jobResults: new JobResults() };
+  return {
+    asked: askedCalls,
+    host: createHost(evaluationOrigin, answers),
+    jobResults: new JobResults(),
+  };
 }
 
 /** Returns a host that answers each call when it is evaluated, without batches. */
