@@ -74,7 +74,7 @@ async function findDatasetsWithEntities(
     limit: enabledDatasetIds.length,
     offset: 0,
     ordering: [],
-    scores: [],
+    scoreClauses: [],
     facets: null,
   };
   const { documents } = await searchCatalog(searchTable, viewerOf(caller), wholeRequest, {

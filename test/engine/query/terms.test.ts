@@ -335,7 +335,12 @@ describe(`terms of texts with other conditions (STRANDLAKE_SEED=${seed})`, () =>
         let cursor: CursorProgress = { after: null, total: null, seen: 0 };
         for (let page = 0; page < 4; page++) {
           const limit = 1 + random.integerBelow(200);
-          const rankedRequest = { ...parseQueryOrUndefined(body)!, scoreClauses: scores, limit, cursor };
+          const rankedRequest = {
+            ...parseQueryOrUndefined(body)!,
+            scoreClauses: scores,
+            limit,
+            cursor,
+          };
           const { answer, sqlAnswer, neededNoSql } = await answerByBothEngines(rankedRequest);
           const isAllOurs = neededNoSql || canPhraseCrossValues(rankedRequest);
           expect({ i, page, body, scores, isAllOurs, answer }).toEqual({ i, page, body, scores, isAllOurs: true, answer: sqlAnswer }); // prettier-ignore
