@@ -39,10 +39,10 @@ export function createExcelWriter(
     extension: 'xlsx',
     mediaType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     partRecords: 8_192,
-    encode(recordCount, context) {
-      const rowFormat = sheetRowFormat(fileCells(context), recordCount.first, maxSheetRecords);
-      const xml = recordCount.cells(rowFormat);
-      const firstSheet = Math.floor(recordCount.first / maxSheetRecords);
+    encode(records, context) {
+      const rowFormat = sheetRowFormat(fileCells(context), records.first, maxSheetRecords);
+      const xml = records.cells(rowFormat);
+      const firstSheet = Math.floor(records.first / maxSheetRecords);
       const pieces = rowFormat.counts.flatMap((count, i): readonly DeflatedSheetRows[] => {
         if (count === 0) return [];
         const rowsXml = xml.subarray(i === 0 ? 0 : rowFormat.ends[i - 1], rowFormat.ends[i]);

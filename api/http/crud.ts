@@ -16,7 +16,7 @@ import type { Resource as DeclaredResource } from './resource.js';
 
 /** The part of a catalogue table that `crudController` uses. `create` is needed only if the resource has no `create` hook of its own. */
 interface CrudTable<Row, Filter> {
-  list(readFilter: Filter, page: Page): Promise<ListedRows<Row>>;
+  list(filter: Filter, page: Page): Promise<ListedRows<Row>>;
   create?(row: never): Promise<unknown>;
   update(id: number, patch: never): Promise<Row | undefined>;
 }

@@ -97,10 +97,11 @@ function leastRecentlyUsed(own: SizeClass): SizeClass | undefined {
 
 /**
  * Frees memory at once, instead of leaving it to the garbage collector, which comes late: it counts only the small objects of the heap until
- * 64 MB of such memory have gathered in a thread. No view of the memory may be used afterwards. Memory that is shared with other threads stays.
+ * 64 MB of such memory have gathered in a thread. No view of the memory may be used afterwards. Memory that is shared with other threads stays;
+ * so does an empty buffer, which may be a constant that several arrays share.
  */
 export function freeMemory(memory: ArrayBufferLike): void {
-  if (memory instanceof ArrayBuffer && !memory.detached) memory.transfer(0);
+  if (memory instanceof ArrayBuffer && memory.byteLength > 0) memory.transfer(0);
 }
 
 /** Returns a copy of a buffer with at least `length` elements and at least twice the size, and releases the original. */

@@ -94,10 +94,10 @@ export class FindingCollector {
   readonly #rejected: RejectionSink | undefined;
 
   /** With `isFinal`, the chunk is read for the second time: its warnings are known already, and only errors are collected. */
-  constructor(params: ValidationParams, isFinal = false, rejectedRecordCount?: RejectionSink) {
+  constructor(params: ValidationParams, isFinal = false, rejected?: RejectionSink) {
     this.#params = params;
     this.#isFinal = isFinal;
-    this.#rejected = rejectedRecordCount;
+    this.#rejected = rejected;
     this.isDisabled = params.disable;
     this.isStrict = params.strict && !params.disable && !isFinal;
   }

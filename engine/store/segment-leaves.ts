@@ -37,7 +37,7 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
     const element = schema[at++];
     if (element === undefined) throw new RangeError('the schema ends early');
     const isTop = at === 1;
-    const { name, repetition, childCount: children, isList } = element;
+    const { name, repetition, childCount, isList } = element;
     const definition = above.definition + (isTop || repetition === 'required' ? 0 : 1);
     const ownPath: ParentPath = {
       path: isTop ? [] : [...above.path, name],
@@ -49,7 +49,7 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
       definition,
       repetition: above.repetition + (repetition === 'repeated' ? 1 : 0),
     };
-    if (children === undefined) {
+    if (childCount === undefined) {
       leaves.push({
         index: leaves.length,
         columns: ownPath.columns,
@@ -66,7 +66,7 @@ export function segmentLeaves(schema: readonly FooterElement[]): readonly Segmen
     }
     // Parquet's two levels inside a list, `list` and `element`, are not columns.
     const isHidden = isList || repetition === 'repeated';
-    for (let i = 0; i < children; i++) walk(ownPath, isHidden);
+    for (let i = 0; i < childCount; i++) walk(ownPath, isHidden);
   };
   walk({ path: [], columns: [], lists: [], definitions: [], definition: 0, repetition: 0 }, false);
   return leaves;

@@ -173,7 +173,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     sendsMail: mailer.isMailConfigured,
-    fileTables: fileTables,
+    fileTables,
     computedTables: createComputedTables(tableCache, queue),
     async start() {
       // Replaying the logs issues ids. Until `unfreezeIssued`, these do not count as issued: a file that is newer than a catalogue restored

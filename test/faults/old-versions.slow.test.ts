@@ -112,7 +112,7 @@ test('a version past the window is a 400 that says since when versions can be re
 });
 
 test('C6: a commit that replaced records prevents a rollback also after a merge has dropped them', async () => {
-  const { ann, server, newDataset, runImport, countRecords: total } = quietFixture;
+  const { ann, server, newDataset, runImport, countRecords } = quietFixture;
   const id = await newDataset();
   const makeCommit = async (body: object): Promise<number> => {
     const { dataset_commits } = await runImport({ dataset_id: id, ...body });
@@ -140,11 +140,11 @@ test('C6: a commit that replaced records prevents a rollback also after a merge 
   expect(laterReport['detail']).toContain('a merge has left out the earlier values of 3 records');
   const refusal = await ann.post(path, {});
   expect([refusal.status, refusal.json]).toEqual([400, laterReport]);
-  expect(await total(id)).toBe(11);
+  expect(await countRecords(id)).toBe(11);
 });
 
 test('C6: a deletion cannot be rolled back once a merge has left out its records', async () => {
-  const { ann, server, newDataset, runImport, countRecords: total } = quietFixture;
+  const { ann, server, newDataset, runImport, countRecords } = quietFixture;
   const id = await newDataset();
   const records = Array.from({ length: 10 }, (_, n) => ({ n }));
   await runImport({ dataset_id: id, records });
@@ -163,5 +163,5 @@ test('C6: a deletion cannot be rolled back once a merge has left out its records
   const [check, rollbackAnswer] = [await ann.get(path), await ann.post(path, {})];
   expect([check.status, check.json]).toEqual([200, expect.objectContaining(refusal)]);
   expect([rollbackAnswer.status, rollbackAnswer.json]).toEqual([400, check.json]);
-  expect(await total(id)).toBe(8);
+  expect(await countRecords(id)).toBe(8);
 });

@@ -134,7 +134,7 @@ describe('N1: no packet goes to an address that is not public', () => {
     const url = `http://${host}:${port}/a.json`;
     const { error, isLeft } = await openFetcherOf([]).get(url);
     expect([error, isLeft]).toEqual(['a.json: address not allowed', false]);
-    expect(listeners.map(({ connectionCount: connections }) => connections)).toEqual([0]);
+    expect(listeners.map(({ connectionCount }) => connectionCount)).toEqual([0]);
   });
 
   test.each([

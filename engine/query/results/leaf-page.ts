@@ -90,14 +90,9 @@ export function unpackRow(
 }
 
 /** Returns a page of one row, with or without a value; `level` is the row's definition level. */
-export function singleRowPage(level: number, valueCount: LeafValues): LeafPage {
-  const slots = {
-    definition: undefined,
-    level,
-    valueIndexes: undefined,
-    valueCount: valueCount.count,
-  };
-  return leafPage(undefined, undefined, slots, undefined, valueCount);
+export function singleRowPage(level: number, values: LeafValues): LeafPage {
+  const slots = { definition: undefined, level, valueIndexes: undefined, valueCount: values.count };
+  return leafPage(undefined, undefined, slots, undefined, values);
 }
 
 function leafPage(

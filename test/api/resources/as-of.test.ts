@@ -11,7 +11,7 @@ import { spillFolder } from '../../../scheduler/worker/messages.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { server, ann, newDataset, runImport, countRecords: total } = await startServerFixture();
+const { server, ann, newDataset, runImport, countRecords } = await startServerFixture();
 
 /** A commit: its id, the time at which it completed, and all records imported until then. */
 interface KnownCommit {
@@ -224,7 +224,7 @@ describe('a query as of', () => {
       expect(json['total']).toBe(60);
       expect(Object.hasOwn(json, 'as_of')).toBe(false);
     }
-    expect(await total(datasetId)).toBe(60);
+    expect(await countRecords(datasetId)).toBe(60);
   });
 
   test('is found in batches, lookups, facets of a field and other formats', async () => {
@@ -383,7 +383,7 @@ describe('an export as of', () => {
     const endedExport = await waitForJob(ann, `/v2/dataset_exports/${idOf(createdExport)}`);
     expect(createdExport.json['as_of']).toEqual(endedExport.json['as_of']);
     expect(await contentOf(endedExport)).toEqual(importedRecords[0]);
-    expect(await total(id)).toBe(4);
+    expect(await countRecords(id)).toBe(4);
     // The task of the export is prepared a second time, as after a restart.
     const task = await server.catalog.tasks.get(Number(endedExport.json['task_id']));
     const { catalog, store } = server;

@@ -6,7 +6,7 @@ import { type Answer, type Client } from '../server.js';
 
 /* Tests expressions that read much, run for long or attack the server (contract 19; threats E1, E4, E5, E6). */
 
-const { server, ann, newDataset, runImport, countRecords: total } = await startServerFixture();
+const { server, ann, newDataset, runImport, countRecords } = await startServerFixture();
 
 /** Evaluates an expression; returns the answer of the server. */
 function evaluate(expression: string, more: object = {}): Promise<Answer> {
@@ -67,7 +67,7 @@ describe('the threads', () => {
     const events: string[] = [];
     const queuedRequest = evaluate('1').then(() => events.push('queued'));
     expect((await ann.get('/v2/vaults')).status).toBe(200);
-    expect(await total(datasetId)).toBe(1);
+    expect(await countRecords(datasetId)).toBe(1);
     events.push('others');
     for (const abortController of abortControllers) abortController.abort();
     await queuedRequest;

@@ -4,15 +4,8 @@ import { commitKeys, datasetKeys, importKeys, sortedKeysOf } from '../keys.js';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob } from '../server.js';
 
-const {
-  server,
-  ann,
-  vaultId,
-  newDataset,
-  newFile,
-  runImport,
-  countRecords: total,
-} = await startServerFixture();
+const { server, ann, vaultId, newDataset, newFile, runImport, countRecords } =
+  await startServerFixture();
 
 describe('imports', () => {
   test.each(['data_records', 'records'])(
@@ -66,7 +59,7 @@ describe('imports', () => {
       expect((await ann.get(`/v2/dataset_imports/${idOf(createdImport)}`)).json).toEqual(
         createdImport.json,
       );
-      expect(await total(datasetId)).toBe(2);
+      expect(await countRecords(datasetId)).toBe(2);
     },
   );
 
@@ -88,7 +81,7 @@ describe('imports', () => {
       'completed',
       null,
     ]);
-    expect(await total(datasetId)).toBe(2);
+    expect(await countRecords(datasetId)).toBe(2);
   });
 
   test.each(['of the request', 'of a file', 'of a table'])(
@@ -217,7 +210,7 @@ describe('imports', () => {
       });
       expect([body, status, Object.keys(json)]).toEqual([body, 400, [key]]);
     }
-    expect(await total(datasetId)).toBe(0);
+    expect(await countRecords(datasetId)).toBe(0);
   });
 
   test('take target fields as a list or keyed by name, and give them back with all keys', async () => {
@@ -245,7 +238,7 @@ describe('imports', () => {
       validation: { error_codes: number[] };
     };
     expect(validation.error_codes.toSorted()).toEqual([304, 305]);
-    expect(await total(datasetId)).toBe(0);
+    expect(await countRecords(datasetId)).toBe(0);
     expect(createdImport.json['dataset_commits']).toEqual([]);
   });
 
@@ -274,7 +267,7 @@ describe('imports', () => {
     const deletionAnswer = await ann.delete(`/v2/dataset_imports/${firstImportId}`);
     expect([deletionAnswer.status, deletionAnswer.json['id']]).toEqual([200, firstImportId]);
     expect((await ann.get(`/v2/dataset_imports/${firstImportId}`)).status).toBe(404);
-    expect(await total(datasetId)).toBe(2);
+    expect(await countRecords(datasetId)).toBe(2);
   });
 
   test('leave nothing in the scratch folder', async () => {

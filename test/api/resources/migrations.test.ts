@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, waitForJob, type Answer } from '../server.js';
 
-const { ann, newDataset, newFile, countRecords: total } = await startServerFixture();
+const { ann, newDataset, newFile, countRecords } = await startServerFixture();
 
 const fixtureFolder = join(import.meta.dirname, '../../../../test/fixtures');
 
@@ -268,7 +268,7 @@ describe('fields of other types', () => {
     const { validation, receipt } = json['metadata'] as Record<string, object>;
     expect(validation).toMatchObject({ errors_count: 2, error_codes: [301] });
     expect(receipt).toMatchObject({ records_read: 3, records_rejected: 2, is_committed: false });
-    expect(await total(targetId)).toBe(0);
+    expect(await countRecords(targetId)).toBe(0);
   });
 
   test('records with errors are rejected, or their values become null, where the request says so', async () => {
@@ -327,7 +327,7 @@ describe('fields that the target has', () => {
     const { json } = await migrate(sourceId, targetId, { validation_params: { strict_validation: true } }); // prettier-ignore
     expect(json).toMatchObject({ status: 'failed', dataset_commits: [] });
     expect((json['metadata'] as Record<string, object>)['receipt']).toMatchObject({ records_read: 2, records_stored: 1, records_rejected: 1 }); // prettier-ignore
-    expect(await total(targetId)).toBe(1);
+    expect(await countRecords(targetId)).toBe(1);
   });
 
   test('new fields are errors under strict validation', async () => {

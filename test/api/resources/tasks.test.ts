@@ -3,14 +3,7 @@ import { commitKeys, sortedKeysOf, shortObjectKeys, shortVaultKeys, taskKeys } f
 import { startServerFixture } from '../server-fixture.js';
 import { idOf, listOf, type Client } from '../server.js';
 
-const {
-  ann,
-  server,
-  vaultId,
-  newDataset,
-  newFile,
-  countRecords: total,
-} = await startServerFixture();
+const { ann, server, vaultId, newDataset, newFile, countRecords } = await startServerFixture();
 
 describe('commits', () => {
   test('are listed and shown with every key, and are too late to cancel', async () => {
@@ -152,7 +145,7 @@ describe('tasks', () => {
         status: 'canceled',
         task_object: { status: 'canceled' },
       });
-      expect(await total(datasetId)).toBe(0);
+      expect(await countRecords(datasetId)).toBe(0);
     },
   );
 });

@@ -133,15 +133,15 @@ export function engineAnswerer(
   { engine }: EngineFixture,
   { snapshot, fields }: TestDataset,
 ): (request: RandomRequest) => Promise<EngineAnswer> {
-  return async ({ body, cursorPageSizes: cursor }) => {
+  return async ({ body, cursorPageSizes }) => {
     const request = parseQuery(body, fields);
     const answer = await runQuery(engine, snapshot, fields, request);
-    if (cursor === null) return answer;
+    if (cursorPageSizes === null) return answer;
     const onlyIds = { ...request, fields: [['_id']], excludeFields: [], facets: null, offset: 0 };
     const wholeAnswer = await runQuery(engine, snapshot, fields, { ...onlyIds, limit: 10_000 });
     const ids: string[] = [];
     let cursorState: CursorProgress = { after: null, total: null, seen: 0 };
-    const limits = [...cursor];
+    const limits = [...cursorPageSizes];
     for (;;) {
       const limit = limits.pop() ?? 10;
       const page = await runQuery(engine, snapshot, fields, {

@@ -84,10 +84,10 @@ async function describeFailure(
     }
   });
   const { dataset, request } = smallestCase;
-  const { body, queryTree, cursorPageSizes: cursor } = request;
+  const { body, queryTree, cursorPageSizes } = request;
   return [
     `STRANDLAKE_SEED=${seed}`,
-    ...[['columns', dataset.columns], ['segments', dataset.segments.map(({ rows }) => rows)], ['stored', dataset.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', dataset.entities], ['request', body], ['queryTree', queryTree], ['cursor', cursor]].map(([name, value]) => `${String(name)}: ${jsonTextOf(value)}`), // prettier-ignore
+    ...[['columns', dataset.columns], ['segments', dataset.segments.map(({ rows }) => rows)], ['stored', dataset.segments.map(({ columns }) => columns.map(({ name }) => name))], ['entities', dataset.entities], ['request', body], ['queryTree', queryTree], ['cursor', cursorPageSizes]].map(([name, value]) => `${String(name)}: ${jsonTextOf(value)}`), // prettier-ignore
     `difference: ${(await differenceOf(smallestCase)) ?? 'gone when run again'}`,
   ].join('\n');
 }
