@@ -34,6 +34,7 @@ export class KnownKeys {
   readonly #operations: Readonly<Record<string, OperationRow>>;
   readonly #schemaByRef: ReadonlyMap<string, NamedSchema>;
   readonly #rules = new Map<NamedSchema, KeyRules | null>();
+  readonly #parameterRules = new Map<OperationRow, KeyRules>();
 
   constructor(operations: Readonly<Record<string, OperationRow>>, schemas: readonly NamedSchema[]) {
     this.#operations = operations;
@@ -47,7 +48,7 @@ export class KnownKeys {
     const row = this.#operations[operation];
     if (row === undefined) throw new Error(`no operation ${operation}`);
     const check = new KeyCheck(prefersStrictHandling(request));
-    check.checkValue(request.query, parameterRules(row), []);
+    check.checkValue(request.query, this.#parameterRulesOf(row), []);
     const { body, answeredApart } = row;
     if (body === undefined) check.checkValue(request.body, noKeyRules, []);
     else if (!('examples' in body))
@@ -60,6 +61,12 @@ export class KnownKeys {
     const check = new KeyCheck(prefersStrictHandling(request));
     check.checkValue(value, this.#rulesOf(schema), []);
     return check.ignoredKeysOrThrow();
+  }
+
+  #parameterRulesOf(row: OperationRow): KeyRules {
+    let rules = this.#parameterRules.get(row);
+    if (rules === undefined) this.#parameterRules.set(row, (rules = parameterRules(row)));
+    return rules;
   }
 
   #rulesOf(schema: NamedSchema, answeredApart?: NamedSchema): KeyRules | null {

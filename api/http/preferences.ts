@@ -5,7 +5,9 @@ import type { ApiReply, ApiRequest } from './api-request.js';
  * undefined if the request does not have it, or if it has no value.
  */
 export function preferenceOf({ headers }: ApiRequest, name: string): string | undefined {
-  const parts = [headers['prefer'] ?? []].flat().join(',').split(/[,;]/);
+  const { prefer } = headers;
+  if (prefer === undefined) return undefined;
+  const parts = [prefer].flat().join(',').split(/[,;]/);
   const pairs = parts.map((part) => part.split('=').map((one) => one.trim()));
   return pairs.find(([key]) => key?.toLowerCase() === name)?.[1]?.replaceAll('"', '');
 }

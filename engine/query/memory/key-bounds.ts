@@ -1,6 +1,6 @@
 import { columnFinder } from '../predicate/kinds/segment-column.js';
 import type { StoredRows } from '../predicate/kinds/kind.js';
-import { aboveAllStrings, boundOrderOf, stringOrder } from '../predicate/value-bounds.js';
+import { boundOrderOf, isShortened, stringOrder } from '../predicate/value-bounds.js';
 import type { OrderKey } from '../request/query-request.js';
 import { compareValues, type KeyBound } from './top-rows.js';
 
@@ -21,9 +21,7 @@ export function keyBoundFinder({ field, descending }: OrderKey): (segment: Store
     // A string may have another order than its bytes only if it is not well-formed, and an upper bound that was shortened has no exact
     // value.
     if (isString && typeof statistic === 'string')
-      return statistic.isWellFormed() && !statistic.endsWith(aboveAllStrings)
-        ? statistic
-        : undefined;
+      return statistic.isWellFormed() && !isShortened(statistic) ? statistic : undefined;
     return order.lower(statistic) as number | bigint | undefined;
   };
 }

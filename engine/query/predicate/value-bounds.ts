@@ -61,7 +61,8 @@ export function stringBoundsTest(
   return between && ((min, max) => !isStringBound(min) || !isStringBound(max) || between(min, max));
 }
 
-function isStringBound(bound: BoundStatistic): bound is StringBound {
+/** Returns whether a bound is one of strings. */
+export function isStringBound(bound: BoundStatistic | undefined): bound is StringBound {
   return typeof bound === 'string' || typeof bound === 'object';
 }
 
@@ -105,6 +106,11 @@ export function boundOrderOf(type: FieldRef['type']): BoundOrder<unknown> | unde
 /** The suffix that `segmentStats` appends to an upper bound that it has shortened: it sorts after any removed characters. */
 export const aboveAllStrings = '\u{10FFFF}';
 
+/** Returns whether an upper bound of the log's statistics is only the beginning of the largest string. */
+export function isShortened(upperBound: string): boolean {
+  return upperBound.endsWith(aboveAllStrings);
+}
+
 /** The order of strings: by their bytes in UTF-8. */
 export const stringOrder: BoundOrder<Buffer> = {
   value: (value) =>
@@ -116,7 +122,7 @@ export const stringOrder: BoundOrder<Buffer> = {
   upper: (statistic) => {
     if (typeof statistic === 'object') return asBuffer(statistic);
     if (typeof statistic !== 'string' || !statistic.isWellFormed()) return undefined;
-    if (!statistic.endsWith(aboveAllStrings)) return Buffer.from(statistic);
+    if (!isShortened(statistic)) return Buffer.from(statistic);
     const text = statistic.slice(0, -aboveAllStrings.length);
     const bytes = Buffer.allocUnsafe(Buffer.byteLength(text) + 1);
     bytes.write(text);

@@ -4,7 +4,14 @@ import { caseVariantsBetween } from '../case-variants.js';
 import type { SegmentTest } from './kind.js';
 import { and, freezePredicate, type FieldRef, type Predicate } from '../predicate.js';
 import { columnFinder } from './segment-column.js';
-import { firstIndexWhere, longOrder, stringOrder, type BoundOrder } from '../value-bounds.js';
+import {
+  firstIndexWhere,
+  isShortened,
+  isStringBound,
+  longOrder,
+  type BoundStatistic,
+  type StringBound,
+} from '../value-bounds.js';
 
 /** Returns true for a field whose values contain the coordinates of their records, in segments whose `areVariantsPlaced` is true. */
 export function isVariantField({ path }: FieldRef): boolean {
@@ -53,7 +60,7 @@ export function variantCoordinateRange(
 /** The positions of the variants on one chromosome, sorted by start. */
 interface VariantPositions {
   /** Returns whether a case variant of the chromosome's name lies between two bounds; true if that is not known. */
-  readonly mayLieBetween: (low: Buffer, high: Buffer) => boolean;
+  readonly mayLieBetween: (low: StringBound, high: StringBound) => boolean;
   readonly starts: Float64Array;
   readonly stops: Float64Array;
 }
@@ -72,32 +79,35 @@ export function mayContainVariants(variants: readonly string[]): SegmentTest | u
     ColumnFinder,
   ];
   return (rows) => {
-    const names = boundsIn(stringOrder, findChromosomes(rows));
-    const start = boundsIn(longOrder, findStarts(rows));
-    const stop = boundsIn(longOrder, findStops(rows));
-    const isNear = (positions: VariantPositions): boolean => isAmong(positions, start, stop);
-    if (names === undefined) return all.some(isNear);
-    const [low, high] = names;
-    if (low.equals(high)) {
-      const variantPositions = byChromosome.get(lowerCase(low.toString()));
-      return variantPositions !== undefined && isNear(variantPositions);
+    const start = boundsIn(findStarts(rows));
+    const stop = boundsIn(findStops(rows));
+    const names = boundsIn(findChromosomes(rows));
+    if (!isStringBound(names?.min) || !isStringBound(names.max))
+      return all.some((positions) => isAmong(positions, start, stop));
+    const { min, max } = names;
+    const only = onlyStringBetween(min, max);
+    if (only !== undefined) {
+      const positions = byChromosome.get(only) ?? byChromosome.get(lowerCase(only));
+      return positions !== undefined && isAmong(positions, start, stop);
     }
-    return all.some((known) => known.mayLieBetween(low, high) && isNear(known));
+    return all.some((known) => known.mayLieBetween(min, max) && isAmong(known, start, stop));
   };
 }
 
 type ColumnFinder = ReturnType<typeof columnFinder>;
+type ColumnBounds = Pick<Exclude<ReturnType<ColumnFinder>, string>['stats'], 'min' | 'max'>;
 
-/** Returns a lower and an upper bound of a column's values; undefined unless both are known. */
-function boundsIn<T>(
-  order: BoundOrder<T>,
-  column: ReturnType<ColumnFinder>,
-): readonly [T, T] | undefined {
-  if (typeof column === 'string' || column.isList) return undefined;
-  const { min, max } = column.stats;
-  const low = min === undefined ? undefined : order.lower(min);
-  const high = max === undefined ? undefined : order.upper(max);
-  return low === undefined || high === undefined ? undefined : [low, high];
+/** Returns the statistics of a column whose values they bound; undefined if there are none. */
+function boundsIn(column: ReturnType<ColumnFinder>): ColumnBounds | undefined {
+  return typeof column === 'string' || column.isList ? undefined : column.stats;
+}
+
+/** Returns the only string that lies between two bounds; undefined if there may be several. */
+function onlyStringBetween(min: StringBound, max: StringBound): string | undefined {
+  if (typeof min === 'string')
+    return min === max && min.isWellFormed() && !isShortened(min) ? min : undefined;
+  if (typeof max === 'string' || Buffer.compare(min, max) !== 0) return undefined;
+  return Buffer.from(min.buffer, min.byteOffset, min.byteLength).toString();
 }
 
 /** Returns the positions of the variants by chromosome in lower case; undefined if one of the texts is not a variant. */
@@ -129,15 +139,22 @@ function positionsOf(
 /** Returns whether one of the positions lies between these bounds; an unknown bound excludes nothing. */
 function isAmong(
   { starts, stops }: VariantPositions,
-  start: readonly [bigint, bigint] | undefined,
-  stop: readonly [bigint, bigint] | undefined,
+  start: ColumnBounds | undefined,
+  stop: ColumnBounds | undefined,
 ): boolean {
-  const [firstStart, lastStart] = (start ?? unboundedRange).map(Number) as [number, number];
-  const [firstStop, lastStop] = (stop ?? unboundedRange).map(Number) as [number, number];
+  const firstStart = positionOf(start?.min) ?? -Infinity;
+  const lastStart = positionOf(start?.max) ?? Infinity;
+  const firstStop = positionOf(stop?.min) ?? -Infinity;
+  const lastStop = positionOf(stop?.max) ?? Infinity;
   let i = firstIndexWhere(starts.length, (index) => starts[index]! >= firstStart);
   for (; i < starts.length && starts[i]! <= lastStart; i++)
     if (stops[i]! >= firstStop && stops[i]! <= lastStop) return true;
   return false;
 }
 
-const unboundedRange = [-Infinity, Infinity] as const;
+/** Returns a bound of a column of positions; undefined if it is unknown. */
+function positionOf(statistic: BoundStatistic | undefined): number | undefined {
+  if (typeof statistic === 'number') return statistic;
+  const long = statistic === undefined ? undefined : longOrder.lower(statistic);
+  return long === undefined ? undefined : Number(long);
+}
