@@ -34,5 +34,5 @@ export function connectionClosedSignal(request: ApiRequest, reply: ApiReply): Ab
   return controller.signal;
 }
 
-/** The reason of the signal, made once: the stack trace of an error of its own would cost each answer more than its signal. */
+/** The reason with which the signals abort. All share one error, because recording a stack trace takes longer than aborting a signal. */
 const connectionClosed = new DOMException('The connection was closed', 'AbortError');

@@ -97,7 +97,7 @@ export function mayContainVariants(variants: readonly string[]): SegmentTest | u
 type ColumnFinder = ReturnType<typeof columnFinder>;
 type ColumnBounds = Pick<Exclude<ReturnType<ColumnFinder>, string>['stats'], 'min' | 'max'>;
 
-/** Returns the statistics of a column whose values they bound; undefined if there are none. */
+/** Returns the statistics of a column if they bound its values; undefined for a list, and if there are no statistics. */
 function boundsIn(column: ReturnType<ColumnFinder>): ColumnBounds | undefined {
   return typeof column === 'string' || column.isList ? undefined : column.stats;
 }
