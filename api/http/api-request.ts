@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../engine/catalog/access.js';
+import type { ReadMark } from '../../engine/catalog/database.js';
 
 /** Who sends a request: the user, the account and what the token allows. */
 export type Caller = Principal;
@@ -10,6 +11,8 @@ export type Caller = Principal;
  */
 export interface ApiRequest extends FastifyRequest {
   caller?: Caller;
+  /** The version of the catalogue that the caller was read from. */
+  readMark?: ReadMark;
   /** The row that the id of the path names, after the access check. */
   resource?: unknown;
   /** The public base address that links in the answer start with, perhaps with a path prefix. */

@@ -1,5 +1,6 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { loadPrincipal } from '../../engine/catalog/access.js';
+import { hashSecret, isSameSecret } from '../../engine/catalog/secrets.js';
 import type { TokenRow } from '../../engine/catalog/tokens.js';
 import { AppError, notFoundError } from '../../engine/core/errors.js';
 import { secretOf, unauthenticatedError } from './credentials.js';
@@ -17,6 +18,8 @@ export class Authenticator {
   readonly #failureLimiter: RateLimiter;
   /** The ids of the tokens whose time of last use is being written to the catalogue. */
   readonly #touching = new Set<number>();
+  /** The last token that each open connection has sent, with its hash. */
+  readonly #lastTokens = new WeakMap<object, { readonly secret: string; readonly hash: string }>();
 
   constructor(private readonly context: AppContext) {
     this.#requestLimiter = createRateLimiter(context.config.rateLimit, context.limits.clock);
@@ -33,7 +36,10 @@ export class Authenticator {
 
   /** Returns the caller, undefined if the request has no credentials; throws 401 for wrong credentials, and 429 beyond the rate limits. */
   async authenticateOptional(request: ApiRequest): Promise<Caller | undefined> {
-    if (request.caller) return request.caller;
+    if (request.caller) {
+      if (request.readMark) this.context.catalog.resumeRead(request.readMark);
+      return request.caller;
+    }
     const ownUserId = userIdOfInternalRequest(request.raw);
     if (ownUserId !== undefined) {
       const caller = await loadPrincipal(this.context.catalog, ownUserId, 'read');
@@ -42,7 +48,7 @@ export class Authenticator {
     const query = request.query as Record<string, unknown>;
     const secret = secretOf(request.headers.authorization, query['access_token']);
     if (secret === undefined) return undefined;
-    const authentication = await this.#authenticateSecret(secret);
+    const authentication = await this.#authenticateSecret(secret, request.raw.socket);
     if (!authentication) {
       // This limit counts only wrong secrets, and they never cause a right one to be refused: many users may share one address, and a
       // secret of at least 30 random characters cannot be guessed at any rate (threat A9).
@@ -51,6 +57,7 @@ export class Authenticator {
     }
     throwIfOverLimit(this.#requestLimiter.acquire(`token ${authentication.tokenId}`));
     request.caller = authentication.caller;
+    request.readMark = this.context.catalog.markRead();
     return authentication.caller;
   }
 
@@ -66,15 +73,25 @@ export class Authenticator {
 
   async #authenticateSecret(
     secret: string,
+    connection: object,
   ): Promise<{ readonly caller: Caller; readonly tokenId: number } | undefined> {
-    const { catalog, signingKey } = this.context;
-    const token = await catalog.tokens.authenticate(secret, signingKey);
+    const { catalog } = this.context;
+    const token = await catalog.tokens.find(this.#hashOf(secret, connection));
     if (!token) return undefined;
     const caller = await loadPrincipal(catalog, token.userId, token.scope);
     if (!caller) return undefined;
     this.#touch(token);
     const isApplication = token.grantId !== null;
     return { caller: isApplication ? { ...caller, isApplication } : caller, tokenId: token.id };
+  }
+
+  /** Returns the hash of a token, which is computed once for consecutive requests of a connection with the same token. */
+  #hashOf(secret: string, connection: object): string {
+    const last = this.#lastTokens.get(connection);
+    if (last !== undefined && isSameSecret(last.secret, secret)) return last.hash;
+    const hash = hashSecret('access token', secret, this.context.signingKey);
+    this.#lastTokens.set(connection, { secret, hash });
+    return hash;
   }
 
   /** Records the use of a token without making the request wait for the write. */

@@ -7,6 +7,7 @@ import {
   acquireInstanceLock,
   type Database,
   type InstanceLock,
+  type ReadMark,
 } from './database.js';
 import { migrateSchema, migrations, readSchemaVersion } from './migrations.js';
 import { sql } from './sql.js';
@@ -19,6 +20,10 @@ export interface Catalog extends Tables {
    * the catalogue itself would wait for the end of the transaction and deadlock.
    */
   transaction<T>(work: (tx: Tables) => Promise<T>): Promise<T>;
+  /** Marks the version that a request reads in this event, for `resumeRead` in its next event. */
+  markRead(): ReadMark;
+  /** Lets the current event read the rows in memory of the marked version, unless another version has been read since. */
+  resumeRead(mark: ReadMark): void;
   close(): Promise<void>;
 }
 
@@ -87,6 +92,8 @@ function catalogOf(db: SqliteDatabase, lock: InstanceLock | null): Catalog {
   return {
     ...tablesOf(db),
     transaction: (work) => db.atomic((tx) => work(tablesOf(tx))),
+    markRead: () => db.markRead(),
+    resumeRead: (mark) => db.resumeRead(mark),
     close: async () => {
       await db.close();
       lock?.release();

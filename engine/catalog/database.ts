@@ -34,6 +34,14 @@ const maxCachedStatementLength = 4_000;
 const busyTimeoutMs = 5_000;
 /** Maximum number of rounds of the `process.nextTick` queue between the arrival of a request and its first query. */
 const maxTicksToQuery = 8;
+/** The time in milliseconds for which `resumeRead` has an effect, so that a request whose body arrives slowly reads the catalogue again. */
+const maxResumedReadMs = 10;
+
+/** Says which version of the catalogue a request has read, and when (`performance.now()`). */
+export interface ReadMark {
+  readonly version: number;
+  readonly at: number;
+}
 
 /**
  * A SQLite database with one connection that writes, behind a queue, and one that only reads: reads see committed rows and never wait for a
@@ -47,6 +55,8 @@ export class SqliteDatabase implements Database {
   #changes = 0;
   /** SQLite's `data_version`, remembered until the current event has been handled, because reading it costs as much as a small SELECT. */
   #version: number | undefined;
+  /** The version that was read last; undefined if this process has committed since. */
+  #lastVersion: number | undefined;
 
   constructor(file: string, readOnly = false) {
     this.#writer = new Connection(file, readOnly);
@@ -63,10 +73,23 @@ export class SqliteDatabase implements Database {
   get version(): number {
     if (!this.#isShared) return this.#changes;
     if (this.#version === undefined) {
-      this.#version = this.#reader.version();
-      this.#forgetVersionIn(maxTicksToQuery);
+      this.#rememberVersion(this.#reader.version());
     }
-    return this.#version;
+    return this.#version!;
+  }
+
+  /** Marks the version that a request reads in this event. */
+  markRead(): ReadMark {
+    return { version: this.version, at: performance.now() };
+  }
+
+  /**
+   * Lets the current event use the version that an earlier event of the same request has marked: the head and the body of a request are two
+   * events. The request then reads the catalogue as it was after the request began. Has no effect if another version has been read since.
+   */
+  resumeRead({ version, at }: ReadMark): void {
+    if (this.#version !== undefined || version !== this.#lastVersion) return;
+    if (performance.now() - at <= maxResumedReadMs) this.#rememberVersion(version);
   }
 
   async all(statement: Sql): Promise<readonly RawRow[]> {
@@ -150,7 +173,12 @@ export class SqliteDatabase implements Database {
 
   #changed(): void {
     this.#changes += 1;
-    this.#version = undefined;
+    this.#version = this.#lastVersion = undefined;
+  }
+
+  #rememberVersion(version: number): void {
+    this.#version = this.#lastVersion = version;
+    this.#forgetVersionIn(maxTicksToQuery);
   }
 
   /**

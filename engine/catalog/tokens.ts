@@ -61,6 +61,8 @@ interface TokenTable {
   ): Promise<{ readonly row: TokenRow; readonly secret: string }>;
   /** The token with this secret; undefined if there is none or it is revoked or expired. */
   authenticate(secret: string, key: Uint8Array, now?: number): Promise<TokenRow | undefined>;
+  /** The token whose secret has this hash (`hashSecret`); undefined as for `authenticate`. */
+  find(hash: string, now?: number): Promise<TokenRow | undefined>;
   /** Records the time of use, at most once a minute. A power failure may lose the time. */
   touch(token: TokenRow, now?: number): Promise<void>;
   update(id: number, patch: Pick<Partial<TokenRow>, 'name'>): Promise<TokenRow | undefined>;
@@ -103,6 +105,19 @@ export function tokenTable(db: Database): TokenTable {
     return row && tokens.parse(row);
   };
   const cache = new RowCache<string, TokenRow>(db);
+  const find: TokenTable['find'] = async (hash, now = Date.now()) => {
+    // The index lookup compares HMACs, which cannot be chosen without the key; the final comparison is constant-time.
+    const token = await cache.get(hash, async () => {
+      const row = await db.get(
+        sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
+      );
+      if (row === undefined) return undefined;
+      return isSameSecret(row['hash'] as string, hash) ? tokens.parse(row) : undefined;
+    });
+    if (token === undefined) return undefined;
+    const isExpired = token.expiresAt !== null && token.expiresAt <= now;
+    return token.revokedAt !== null || isExpired ? undefined : token;
+  };
   return {
     get,
     list: async ({ userId, name, isRevoked }, page) => {
@@ -148,20 +163,8 @@ export function tokenTable(db: Database): TokenTable {
         return { row, secret };
       });
     },
-    authenticate: async (secret, key, now = Date.now()) => {
-      // The index lookup compares HMACs, which cannot be chosen without the key; the final comparison is constant-time.
-      const hash = hashSecret('access token', secret, key);
-      const token = await cache.get(hash, async () => {
-        const row = await db.get(
-          sql`SELECT ${tokens.columns}, tokens.hash FROM tokens WHERE hash = ${hash}`,
-        );
-        if (row === undefined) return undefined;
-        return isSameSecret(row['hash'] as string, hash) ? tokens.parse(row) : undefined;
-      });
-      if (token === undefined) return undefined;
-      const isExpired = token.expiresAt !== null && token.expiresAt <= now;
-      return token.revokedAt !== null || isExpired ? undefined : token;
-    },
+    authenticate: (secret, key, now) => find(hashSecret('access token', secret, key), now),
+    find,
     touch: async (token, now = Date.now()) => {
       if (token.lastUsedAt !== null && now - token.lastUsedAt < lastUsedIntervalMs) return;
       await db.atomic(async (tx) => {

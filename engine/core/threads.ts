@@ -4,7 +4,8 @@ import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { fromErrorValue } from './errors.js';
 import type { Outcome } from './outcome.js';
 
-interface ThreadsOptions {
+/** The options of `Threads`. */
+export interface ThreadsOptions {
   /** URL of the module whose exported functions are the tasks. Each takes one argument and returns an `Outcome`. */
   readonly entry: string;
   readonly threads: number;
@@ -87,15 +88,20 @@ export class Threads {
   }
 }
 
-/**
- * Returns the result of a task such that the memory of these arrays, which are parts of the result, is transferred and not copied. Nothing
- * else in the thread may use that memory. Small arrays are copied nevertheless, because Node's small buffers share memory.
- */
+/** Returns the result of a task such that the memory of these arrays, which are parts of the result, is transferred (`transferredBuffers`). */
 export function transferResult<T>(result: T, arrays: readonly ArrayBufferView[]): T {
-  const buffers = arrays.flatMap(({ buffer, byteLength }) =>
-    byteLength < minTransferredBytes ? [] : [buffer],
-  );
+  const buffers = transferredBuffers(arrays);
   return move({ [transferableSymbol]: buffers, [valueSymbol]: result } as never) as T;
+}
+
+/**
+ * Returns the memory of those arrays of a message that is transferred to the other thread and not copied. Nothing else in this thread may
+ * use that memory. Small arrays are copied nevertheless, because Node's small buffers share memory.
+ */
+export function transferredBuffers(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
+  return arrays.flatMap(({ buffer, byteLength }) =>
+    byteLength < minTransferredBytes ? [] : [buffer as ArrayBuffer],
+  );
 }
 
 const minTransferredBytes = 64 << 10;

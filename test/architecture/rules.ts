@@ -163,11 +163,12 @@ const restrictedModules: readonly {
     through: ['scheduler/worker/'],
   },
   {
-    // `threads.ts` starts threads, `blocking-calls.ts` lets a thread call its owner, and `memory/shard-entry.ts` reads the data with which its
-    // thread was started.
+    // `threads.ts` starts threads, `serving-thread.ts` exchanges messages with one, `blocking-calls.ts` lets a thread call its owner, and
+    // `memory/shard-entry.ts` reads the data with which its thread was started.
     modulePattern: /^(node:)?worker_threads$|^piscina$/,
     through: [
       'engine/core/threads.ts',
+      'engine/core/serving-thread.ts',
       'engine/core/blocking-calls.ts',
       'engine/query/memory/shard-entry.ts',
     ],

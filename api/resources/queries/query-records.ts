@@ -82,8 +82,8 @@ export async function queryPage<R>(
   const cursor = readCursor(clientBody, dataset.id, context.signingKey);
   const asOf = await resolveRequestedAsOf(context, dataset, body, cursor);
   const pageRequest = { body, clientBody, cursor, asOf };
-  const { answer, next } = await answerPage(context, dataset, pageRequest, signal, run);
   const name = JSON.stringify(await readDatasetName(context, dataset));
+  const { answer, next } = await answerPage(context, dataset, pageRequest, signal, run);
   const facets = answer.facets === undefined ? '' : `,"facets":${answer.facets}`;
   const explain = answer.explain === undefined ? '' : `,"explain":${answer.explain}`;
   const cursorPart = cursor === null ? '' : `,"cursor":${JSON.stringify(next)}`;

@@ -45,14 +45,19 @@ export function cachedRecords(
     return pageRecords({ file, cache: pages }, rows, { projection, format });
   const source = { file, cache: pageCacheForSingleRows(pages, columnOf) };
   if (format.kind !== 'texts') return pageRecords(source, rows, { projection, format });
-  // The cache remembers keys longer than values, so the key must not grow with the page.
-  const key = `records ${name} ${hash('sha256', rows.join(' '), 'base64url')}`;
+  const key = `records ${name} ${rowsKey(rows)}`;
   let lines = texts.get(key) as RecordBytes | undefined;
   if (lines === undefined) {
     lines = pageRecords(source, rows, { projection, format: { kind: 'json', end: '\n' } });
     texts.set(key, lines, lines.bytes.byteLength + lines.ends.byteLength + key.length);
   }
   return splitLines(lines);
+}
+
+/** Returns a short text that identifies the rows: the cache remembers keys longer than values, so the key must not grow with the page. */
+function rowsKey(rows: readonly RowRef[]): string {
+  const text = rows.join(' ');
+  return rows.length <= 2 ? text : hash('sha256', text, 'base64url');
 }
 
 /** Records are scattered if they form runs of neighbors with fewer records than this, on average. */

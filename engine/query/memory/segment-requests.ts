@@ -29,16 +29,21 @@ export async function prepareQuery(
 export async function askShardsOfSegments(
   shards: Shards,
   { knownSnapshot: { key, shardOf }, segments }: PreparedQuery,
-  query: Omit<ShardQuery, 'snapshot' | 'segments' | 'firstOtherSegment' | 'keyBounds'>,
+  query: Omit<
+    ShardQuery,
+    'snapshot' | 'segments' | 'firstOtherSegment' | 'shardCount' | 'keyBounds'
+  >,
   options: RunOptions,
   keyBoundOf?: (segment: number) => KeyBound,
 ): Promise<readonly ShardAnswer[] | Unsupported> {
-  const requests = [...segmentsByShard(shardOf, segments)].map(([shard, list]) => {
+  const byShard = segmentsByShard(shardOf, segments);
+  const requests = [...byShard].map(([shard, list]) => {
     const shardQuery = {
       ...query,
       snapshot: key,
       segments: Uint32Array.from(list),
       firstOtherSegment: segments.find((segment) => shardOf[segment] !== shard) ?? Infinity,
+      shardCount: byShard.size,
       ...(keyBoundOf && { keyBounds: list.map(keyBoundOf) }),
     };
     return [shard, { kind: 'select', query: shardQuery }] as const;

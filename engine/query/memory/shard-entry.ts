@@ -1,6 +1,6 @@
-import { workerData } from 'node:worker_threads';
-import { outcomeOf } from '../../core/outcome.js';
-import { transferResult } from '../../core/threads.js';
+import { workerData, type MessagePort } from 'node:worker_threads';
+import { outcomeOf, type Outcome } from '../../core/outcome.js';
+import { serveMessages } from '../../core/serving-thread.js';
 import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { serveShard } from './serve-shard.js';
@@ -11,12 +11,18 @@ import type { ShardThreadData } from './shard-thread.js';
 const { cacheBytes, counts, idle } = workerData as ShardThreadData;
 const shard = serveShard(cacheBytes, counts, idle);
 
-/** Answers one message. The bytes of records are transferred, not copied, unless they are few. */
-export async function answer(message: MessageToShard): Promise<unknown> {
-  const outcome = await outcomeOf(() => shard.answer(message));
-  const records = outcome.ok ? pageRecordsInReply(outcome.value) : undefined;
-  if (records === undefined || !('bytes' in records)) return outcome;
-  return transferResult(outcome, [records.bytes, records.ends]);
+/** Answers the messages that arrive at `port`. The bytes of records are transferred, not copied, unless they are few. */
+export function serve(port: MessagePort): Outcome<null> {
+  return serveMessages(
+    port,
+    (message: MessageToShard) => outcomeOf(() => shard.answer(message)),
+    recordBytesInReply,
+  );
+}
+
+function recordBytesInReply(reply: MessageFromShard): readonly ArrayBufferView[] {
+  const records = pageRecordsInReply(reply);
+  return records !== undefined && 'bytes' in records ? [records.bytes, records.ends] : [];
 }
 
 function pageRecordsInReply(reply: MessageFromShard): PageRecords | undefined {

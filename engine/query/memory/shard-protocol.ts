@@ -46,6 +46,8 @@ export interface ShardQuery {
   readonly segments: Uint32Array;
   /** The first segment of the query that is assigned to another shard; `Infinity` if there is none. */
   readonly firstOtherSegment: number;
+  /** The number of shards that receive the query. */
+  readonly shardCount: number;
   readonly predicate: Predicate;
   /** The sort keys; if empty, rows come in the order of the segments. The last key may be `rowIdKey` (top-rows.ts). */
   readonly ordering: readonly OrderKey[];

@@ -1,4 +1,4 @@
-import { AppError, fromErrorValue, toErrorValue } from '../../core/errors.js';
+import { fromErrorValue, toErrorValue } from '../../core/errors.js';
 import { newCacheStats, type CacheStats } from './admission-cache.js';
 import type { IdleTaskState } from './cooperative-tasks.js';
 import { serveShard } from './serve-shard.js';
@@ -34,26 +34,18 @@ export interface ShardEvents {
   readonly report: (message: string) => void;
 }
 
-/** Maximum number of messages on which a shard works at the same time: more than the possible number of open requests. */
-const maxConcurrentMessages = 100_000;
-
-/**
- * Opens a shard in a worker thread of its own, which does not keep the process alive. Each shard has a pool of one thread, because a
- * message must reach the thread that caches the columns of its segments, and a pool assigns a task to any of its threads.
- */
+/** Opens a shard in a worker thread of its own, which does not keep the process alive. */
 export async function openShardThread(
   cacheBytes: number,
   events: ShardEvents,
   idle?: IdleTaskState,
   entry: string = new URL('./shard-entry.js', import.meta.url).href,
 ): Promise<ShardThread> {
-  const { Threads } = await import('../../core/threads.js');
+  const { ServingThread, ThreadExitedError } = await import('../../core/serving-thread.js');
   const counts = newCacheStats();
   const data: ShardThreadData = { cacheBytes, counts, idle };
-  const threads = new Threads({
+  const thread = new ServingThread({
     entry,
-    threads: 1,
-    tasksPerThread: maxConcurrentMessages,
     data,
     onExit: events.exited,
     onError: (error) => events.report(`a query thread exited: ${String(error)}`),
@@ -61,16 +53,14 @@ export async function openShardThread(
   return {
     async run(message) {
       try {
-        return await threads.run<MessageFromShard>('answer', message);
+        return await thread.send<MessageFromShard>(message);
       } catch (error) {
-        // A message that cannot be cloned is a bug. Every other rejection means that the thread exited; the pool does not tell it
-        // otherwise.
-        if (error instanceof AppError || (error as Error).name === 'DataCloneError') throw error;
-        return { exitReason: String(error) };
+        if (error instanceof ThreadExitedError) return { exitReason: error.message };
+        throw error;
       }
     },
     counts,
-    close: () => threads.close(),
+    close: () => thread.close(),
   };
 }
 

@@ -171,7 +171,7 @@ export class Shard {
     if (query.page === undefined) return answer;
     const answerRows = rowsOfAnswer(answer);
     const pageRows = rowsOfWholePage(query, answerRows);
-    const isShort = answerRows.length > 0 && answerRows.length <= maxRowsWithRecords;
+    const isShort = answerRows.length > 0 && answerRows.length <= maxRowsWithRecords(query);
     if (pageRows === undefined && !isShort) return answer;
     const records = this.#records(snapshot, pageRows ?? answerRows, query.page);
     if (isUnsupported(records)) return answer;
@@ -347,11 +347,16 @@ const forgottenSnapshot: Unsupported = {
   unsupported: 'a snapshot or projection that its worker thread has forgotten',
 };
 
+/** Even if a page takes fewer rows of each shard, an answer with at most this many rows includes their records. */
+const minRowsWithRecords = 16;
+
 /**
- * If the answer of one of several shards has at most this many rows, however many match, it includes the records of these rows, to save a
- * second request. Some of them may not be on the page, because other shards may have earlier rows.
+ * Returns the number of rows up to which the answer of one of several shards includes their records, to save a second request: the share of
+ * one shard of a page. If none of the shards has more, all rows are on the page. Otherwise some of the records may not be needed.
  */
-const maxRowsWithRecords = 16;
+function maxRowsWithRecords({ page, shardCount }: ShardQuery): number {
+  return Math.max(minRowsWithRecords, Math.floor(page!.limit / shardCount));
+}
 
 /**
  * Returns the rows of the requested page if they are among these rows of a shard whatever the other shards find: if no other shard is

@@ -205,13 +205,15 @@ class QueryPlanner {
   /** Returns why columns in memory cannot find the rows with these score clauses, as far as is known; undefined if they can. */
   #unsupportedInMemory(scoreClauses: Selection['scoreClauses']): string | undefined {
     const { cursor, offset, limit } = this.#request;
-    const { memory, hasRowNumbers } = this.#available;
     const refusal = this.#noMemory() ?? this.#refusal('select', 'memory');
     if (refusal !== undefined) return refusal;
-    if (cursor && !hasRowNumbers) return 'the positions of the cursor hold ids';
+    if (cursor && !this.#available.hasRowNumbers) return 'the positions of the cursor hold ids';
     if (this.#isSorted() && offset + limit > maxSortedPageEnd)
       return `the page ends after row ${maxSortedPageEnd} of a sorted answer`;
-    return memory!.unsupportedReason?.({ ...this.#request, scoreClauses }, this.#snapshot);
+    return this.#available.memory!.unsupportedReason?.(
+      { ...this.#request, scoreClauses },
+      this.#snapshot,
+    );
   }
 
   #rankedSteps(): readonly PlanStep[] {

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { startWorker } from '../../../scheduler/worker/worker-supervisor.js';
 import type { OperationRow } from '../../../api/http/operation-row.js';
 import { operations } from '../../../api/resources/index.js';
@@ -117,6 +120,30 @@ describe('credentials', () => {
     }
     const repeatedParameter = `/v1/user?access_token=${ann.token}&access_token=${ben.token}`;
     expect((await sendRequest(server.url, 'GET', repeatedParameter)).status).toBe(401);
+  });
+
+  test('belong to one request, also if users share a connection, and work on it until they are revoked', async () => {
+    const [dan, eve] = [await server.user('dan'), await server.user('eve')];
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const sockets = new Set<unknown>();
+    const ask = async (
+      token: string,
+    ): Promise<readonly [status: number | undefined, id: unknown]> => {
+      const headers = { authorization: `Token ${token}` };
+      const [answer] = await once(get(`${server.url}/v1/user`, { agent, headers }), 'response') as [IncomingMessage]; // prettier-ignore
+      sockets.add(answer.socket);
+      const { id } = (await json(answer)) as { readonly id?: unknown };
+      return [answer.statusCode, id];
+    };
+    for (const client of [dan, dan, eve, dan, eve, eve])
+      expect(await ask(client.token)).toEqual([200, client.user.id]);
+    expect(await ask(`${eve.token}x`)).toEqual([401, undefined]);
+    expect(await ask(eve.token)).toEqual([200, eve.user.id]);
+    await server.catalog.tokens.revokeAll(eve.user.id);
+    expect(await ask(eve.token)).toEqual([401, undefined]);
+    expect(await ask(dan.token)).toEqual([200, dan.user.id]);
+    expect(sockets.size).toBe(1);
+    agent.destroy();
   });
 
   test('that are revoked, expired, or of somebody who left, no longer work (A9)', async () => {

@@ -135,6 +135,43 @@ test('what another process commits is seen by the next event, however much the e
   }
 });
 
+test('a request reads the version that it has marked, unless a newer one was read or made meanwhile, or much time has passed', async () => {
+  const { id } = member.user;
+  const firstName = async (): Promise<string | undefined> =>
+    (await serverCatalog.users.get(id))?.firstName;
+  const rename = (catalog: Catalog, name: string): Promise<unknown> =>
+    catalog.users.update(id, { firstName: name });
+  await rename(serverCatalog, 'first');
+  await setImmediate();
+  expect(await firstName()).toBe('first');
+  // The time until the mark expires begins later than this test can last.
+  const mark = { ...serverCatalog.markRead(), at: Infinity };
+  await rename(commandCatalog, 'second');
+  await setImmediate();
+  serverCatalog.resumeRead({ ...mark, version: mark.version - 1 });
+  serverCatalog.resumeRead(mark);
+  expect(await firstName()).toBe('first');
+  await setImmediate();
+  expect(await firstName()).toBe('second');
+  await setImmediate();
+  serverCatalog.resumeRead(mark);
+  expect(await firstName()).toBe('second');
+
+  await setImmediate();
+  const expired = { ...serverCatalog.markRead(), at: -Infinity };
+  await rename(commandCatalog, 'third');
+  await setImmediate();
+  serverCatalog.resumeRead(expired);
+  expect(await firstName()).toBe('third');
+
+  await setImmediate();
+  const beforeOwnCommit = { ...serverCatalog.markRead(), at: Infinity };
+  await rename(serverCatalog, 'fourth');
+  await setImmediate();
+  serverCatalog.resumeRead(beforeOwnCommit);
+  expect(await firstName()).toBe('fourth');
+});
+
 function nextTick(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -1,5 +1,6 @@
-import { workerData } from 'node:worker_threads';
+import { workerData, type MessagePort } from 'node:worker_threads';
 import { outcomeOf, type Outcome } from '../../../../engine/core/outcome.js';
+import { serveMessages } from '../../../../engine/core/serving-thread.js';
 import type {
   MessageFromShard,
   MessageToShard,
@@ -10,7 +11,9 @@ import { serveShard } from '../../../../engine/query/memory/serve-shard.js';
 
 const shardServer = serveShard((workerData as { readonly cacheBytes: number }).cacheBytes);
 
-export function answer(message: MessageToShard): Promise<Outcome<MessageFromShard>> {
-  if (message.kind === 'cancel' && message.id === 0) process.exit(3);
-  return outcomeOf(() => shardServer.answer(message));
+export function serve(port: MessagePort): Outcome<null> {
+  return serveMessages(port, (message: MessageToShard): Promise<Outcome<MessageFromShard>> => {
+    if (message.kind === 'cancel' && message.id === 0) process.exit(3);
+    return outcomeOf(() => shardServer.answer(message));
+  });
 }
