@@ -22,8 +22,9 @@ interface OpenMessage {
 export class ThreadExitedError extends Error {}
 
 /**
- * One worker thread that answers messages, many at a time, and is replaced when it exits. It is a pool of one thread whose only task installs
- * the receiver of the messages (`serveMessages`): as tasks of the pool, small messages would take twice as much processor time.
+ * One worker thread that answers messages, many at a time, and is replaced when it exits. It is a pool of one thread whose only task
+ * installs the receiver of the messages (`serveMessages`): as tasks of the pool, the messages of a small query would take more processor
+ * time.
  */
 export class ServingThread {
   readonly #threads: Threads;
