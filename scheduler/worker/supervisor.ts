@@ -40,14 +40,9 @@ export const bufferHeavyNodeFlags = ['--external-memory-accounted-in-global-limi
 
 /**
  * V8 flags of the process that `superviseProcess` starts, whose cache is in buffers: a garbage collection is due when the buffers have
- * grown by a tenth. Each thread has 16 MB for new objects from the start: with the 1 MB that V8 begins with, a thread that answers small
- * queries collected its garbage at every 25th, a tenth of its time.
+ * grown by a tenth.
  */
-const cacheProcessNodeFlags = [
-  ...bufferHeavyNodeFlags,
-  '--external-memory-max-growing-factor=1.1',
-  '--min-semi-space-size=16',
-];
+const cacheProcessNodeFlags = [...bufferHeavyNodeFlags, '--external-memory-max-growing-factor=1.1'];
 
 /**
  * Runs `entry` as a child process. If it ends in another way than by a signal to this process or with the exit code 0 or `refusedExitCode`,
