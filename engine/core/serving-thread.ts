@@ -34,7 +34,7 @@ export class ServingThread {
   #isClosed = false;
 
   /** The module `entry` exports a function `serve`, which passes its argument to `serveMessages`. */
-  constructor({ onExit, ...options }: Omit<ThreadsOptions, 'threads' | 'tasksPerThread'>) {
+  constructor({ onExit, ...options }: Omit<ThreadsOptions, 'threads'>) {
     this.#threads = new Threads({
       ...options,
       threads: 1,

@@ -9,8 +9,6 @@ export interface ThreadsOptions {
   /** URL of the module whose exported functions are the tasks. Each takes one argument and returns an `Outcome`. */
   readonly entry: string;
   readonly threads: number;
-  /** Maximum number of tasks that one thread runs at the same time; 1 by default. */
-  readonly tasksPerThread?: number;
   /** Limit of the old generation of the heap of one thread; buffers and WebAssembly memory are not included. */
   readonly heapMb?: number;
   /** Data that the threads read as `workerData`. */
@@ -26,21 +24,12 @@ export class Threads {
   readonly #piscina: Piscina;
 
   constructor(options: ThreadsOptions) {
-    const {
-      entry,
-      threads,
-      tasksPerThread: jobsPerThread = 1,
-      heapMb,
-      data,
-      onExit,
-      onError,
-    } = options;
+    const { entry, threads, heapMb, data, onExit, onError } = options;
     this.#piscina = new Piscina({
       filename: entry,
       // Piscina replaces ended threads only up to `minThreads`.
       minThreads: threads,
       maxThreads: threads,
-      concurrentTasksPerWorker: jobsPerThread,
       // With atomics, a thread without a task blocks until the next task arrives, and meanwhile handles no other event, such as a message.
       atomics: 'disabled',
       recordTiming: false,

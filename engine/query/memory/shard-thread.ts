@@ -34,7 +34,10 @@ export interface ShardEvents {
   readonly report: (message: string) => void;
 }
 
-/** Opens a shard in a worker thread of its own, which does not keep the process alive. */
+/**
+ * Opens a shard in a worker thread of its own, which does not keep the process alive: a message must reach the thread that caches the
+ * columns of its segments.
+ */
 export async function openShardThread(
   cacheBytes: number,
   events: ShardEvents,
