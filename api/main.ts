@@ -55,7 +55,7 @@ async function serveApi(config: Config): Promise<() => Promise<void>> {
     const quarantine = await QueryQuarantine.open(data, sqlConnectionCount);
     closers.push(async () => quarantine.close());
     const hotColumns = await loadHotColumns(data);
-    const queryEngine = await openQueryEngine({
+    const queryEngine = openQueryEngine({
       ...(config.log === 'debug' && { onPlan: logPlansTo(stderrSink) }),
       quarantine,
       hot: hotColumns,

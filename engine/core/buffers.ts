@@ -104,6 +104,11 @@ export function freeMemory(memory: ArrayBufferLike): void {
   if (memory instanceof ArrayBuffer && memory.byteLength > 0) memory.transfer(0);
 }
 
+/** Frees the memory of an array as `freeMemory` does, unless other arrays may share that memory. */
+export function freeArray({ buffer, byteLength }: ArrayBufferView): void {
+  if (buffer.byteLength === byteLength) freeMemory(buffer);
+}
+
 /** Returns a copy of a buffer with at least `length` elements and at least twice the size, and releases the original. */
 export function growBuffer<T extends TypedBuffer>(buffer: T, length: number): T {
   const type = buffer.constructor as new (length: number) => T;

@@ -1,17 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { fromErrorValue } from './errors.js';
-import type { Outcome } from './outcome.js';
-import { Threads, transferredBuffers, type ThreadsOptions } from './threads.js';
-
-interface Message {
-  readonly id: number;
-  readonly input: unknown;
-}
-
-interface Reply {
-  readonly id: number;
-  readonly outcome: Outcome<unknown>;
-}
+import type { Message, Reply } from './thread-messages.js';
+import { Threads, type ThreadsOptions } from './threads.js';
 
 interface OpenMessage {
   readonly resolve: (value: unknown) => void;
@@ -87,24 +77,4 @@ export class ServingThread {
       this.#threads.run('serve', port2, undefined, [port2]).catch(() => undefined);
     });
   }
-}
-
-/**
- * Answers the messages that arrive at the port of this thread. `arraysOf` returns the arrays in the value of an answer whose memory is
- * transferred and not copied (`transferredBuffers`).
- */
-export function serveMessages<T>(
-  port: MessagePort,
-  answer: (input: never) => Promise<Outcome<T>>,
-  arraysOf: (value: T) => readonly ArrayBufferView[] = () => [],
-): Outcome<null> {
-  port.on('message', ({ id, input }: Message) => {
-    void answer(input as never).then((outcome) =>
-      port.postMessage(
-        { id, outcome } satisfies Reply,
-        outcome.ok ? transferredBuffers(arraysOf(outcome.value)) : [],
-      ),
-    );
-  });
-  return { ok: true, value: null };
 }

@@ -3,6 +3,7 @@ import type { Transferable } from 'node:worker_threads';
 import { move, Piscina, transferableSymbol, valueSymbol } from 'piscina';
 import { fromErrorValue } from './errors.js';
 import type { Outcome } from './outcome.js';
+import { transferredBuffers } from './thread-messages.js';
 
 /** The options of `Threads`. */
 export interface ThreadsOptions {
@@ -82,18 +83,6 @@ export function transferResult<T>(result: T, arrays: readonly ArrayBufferView[])
   const buffers = transferredBuffers(arrays);
   return move({ [transferableSymbol]: buffers, [valueSymbol]: result } as never) as T;
 }
-
-/**
- * Returns the memory of those arrays of a message that is transferred to the other thread and not copied. Nothing else in this thread may
- * use that memory. Small arrays are copied nevertheless, because Node's small buffers share memory.
- */
-export function transferredBuffers(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
-  return arrays.flatMap(({ buffer, byteLength }) =>
-    byteLength < minTransferredBytes ? [] : [buffer as ArrayBuffer],
-  );
-}
-
-const minTransferredBytes = 64 << 10;
 
 async function waitForThreadExits(
   before: Piscina['threads'],

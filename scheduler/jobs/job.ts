@@ -192,11 +192,8 @@ export interface RunContext {
   readonly hostCalls: HostCallHandler;
   /** Downloads a file: the only way in which jobs connect to other hosts. */
   readonly fetchSource: SourceDownloader;
-  /** Runs `work` with the query engine of the worker's main thread; if it is not needed, with one that has no executors. */
-  withQueryEngine<T>(
-    isNeeded: boolean,
-    work: (engine: Partial<QueryEngine>) => Promise<T>,
-  ): Promise<T>;
+  /** The query engine of the worker's main thread, which all jobs share. */
+  readonly queryEngine: QueryEngine;
 }
 
 /** A file on another host. It is downloaded into the task's scratch folder before it is read. */

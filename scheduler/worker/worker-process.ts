@@ -1,8 +1,16 @@
+import { availableParallelism } from 'node:os';
 import { DataFolder } from '../../engine/core/data-folder.js';
+import { stderrSink } from '../../engine/core/server-log.js';
+import { logPlansTo } from '../../engine/query/plan/log-plans.js';
+import { openQueryEngine } from '../../engine/query/plan/query-engine.js';
 import { openFetcher } from '../fetch/fetcher.js';
-import type { MessageFromWorker, MessageToWorker, WorkerConfig } from './messages.js';
+import {
+  spillFolder,
+  type MessageFromWorker,
+  type MessageToWorker,
+  type WorkerConfig,
+} from './messages.js';
 import { openPool } from './pool.js';
-import { sharedQueryEngine } from './shared-query-engine.js';
 import { createMessageHandler } from './worker.js';
 
 /*
@@ -16,11 +24,21 @@ const pool = openPool({
   threads: config.threads,
   heapMb: Math.max(128, Math.floor(config.memoryMb / (config.threads + 1))),
 });
-const withQueryEngine = sharedQueryEngine(data, config);
+// It runs in the main thread, because pool threads may be terminated at any moment.
+const queryEngine = openQueryEngine({
+  ...(config.logsPlans && { onPlan: logPlansTo(stderrSink) }),
+  dataFolder: data.root,
+  otherFolders: [data.scratch], // holds the segments that dry runs show
+  memoryMb: Math.floor(config.memoryMb / 2),
+  threads: Math.min(config.threads, availableParallelism()),
+  spillFolder: spillFolder(data, process.pid),
+  spillMb: 16_384,
+  idleMs: 10_000,
+});
 const handleMessage = createMessageHandler({
   data,
   pool,
-  withQueryEngine,
+  queryEngine,
   fetchFile: openFetcher(config.fetching),
   send: sendMessage,
 });

@@ -14,7 +14,7 @@ import { TaskFailure, type RunContext } from '../jobs/job.js';
 interface WorkerDependencies {
   readonly data: DataFolder;
   readonly pool: ThreadPool;
-  readonly withQueryEngine: RunContext['withQueryEngine'];
+  readonly queryEngine: RunContext['queryEngine'];
   readonly fetchFile: FetchFile;
   send(message: MessageFromWorker): void;
   /** The kinds of job; by default, those that `scheduler/jobs/index.ts` declares. */
@@ -35,7 +35,7 @@ interface RunningJob {
 export function createMessageHandler(
   dependencies: WorkerDependencies,
 ): (message: MessageToWorker) => Promise<void> {
-  const { data, pool, withQueryEngine, fetchFile, send, jobs = declaredJobs } = dependencies;
+  const { data, pool, queryEngine, fetchFile, send, jobs = declaredJobs } = dependencies;
   const runningJobs = new Map<number, RunningJob>();
   const logs = new DurableLogStates(data);
   let startedJobCount = 0;
@@ -71,7 +71,7 @@ export function createMessageHandler(
         pool,
         snapshot: (datasetId) => openStore(data, { logs }).snapshot(datasetId),
         signal: abort.signal,
-        withQueryEngine,
+        queryEngine,
         fetchSource: ({ location: { url }, name, expected }, file, signal, report) =>
           fetchFile({ url, name, expected, accountId, report }, file, signal),
         hostCalls: {

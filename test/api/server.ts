@@ -109,7 +109,7 @@ async function startServerOn(
   const store = openStore(data, { checkEveryMs: 0, ...options.store });
   const logs: string[] = [];
   const cacheMb = options.queryCacheMb ?? 64;
-  const queryEngine = await openQueryEngine({
+  const queryEngine = openQueryEngine({
     ...(cacheMb > 0 && { memory: openMemoryExecutor({ threads: 1, cacheMb }) }),
     onPlan: logPlansTo((line) => logs.push(line)),
     dataFolder: data.root,

@@ -33,7 +33,7 @@ beforeAll(async () => {
     datasetIds.push(id);
   }
   const memory = openMemoryExecutor({ threads: 0, cacheMb: 16 });
-  queryEngine = await openQueryEngine({
+  queryEngine = openQueryEngine({
     memory: {
       ...memory,
       open(snapshot, ...more) {

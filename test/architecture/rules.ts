@@ -163,12 +163,13 @@ const restrictedModules: readonly {
     through: ['scheduler/worker/'],
   },
   {
-    // `threads.ts` starts threads, `serving-thread.ts` exchanges messages with one, `blocking-calls.ts` lets a thread call its owner, and
-    // `memory/shard-entry.ts` reads the data with which its thread was started.
+    // `threads.ts` starts threads, `serving-thread.ts` and `thread-messages.ts` exchange messages with one, `blocking-calls.ts` lets a thread
+    // call its owner, and `memory/shard-entry.ts` reads the data with which its thread was started.
     modulePattern: /^(node:)?worker_threads$|^piscina$/,
     through: [
       'engine/core/threads.ts',
       'engine/core/serving-thread.ts',
+      'engine/core/thread-messages.ts',
       'engine/core/blocking-calls.ts',
       'engine/query/memory/shard-entry.ts',
     ],
@@ -177,7 +178,7 @@ const restrictedModules: readonly {
     modulePattern: /^node:sqlite$/,
     through: ['engine/catalog/database.ts'],
   },
-  { modulePattern: /^@duckdb\//, through: ['engine/query/sql/sql-engine.ts'] },
+  { modulePattern: /^@duckdb\//, through: ['engine/query/sql/open-duckdb.ts'] },
   { modulePattern: /^@nestjs\/|^fastify$|^@fastify\//, through: ['api/'] },
   { modulePattern: /^(node:)?(vm|module|inspector|repl|wasi)$/, through: [] },
 ];

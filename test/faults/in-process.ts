@@ -1,7 +1,7 @@
 import { valueSymbol } from 'piscina';
-import type { DataFolder } from '../../engine/core/data-folder.js';
+import { DataFolder } from '../../engine/core/data-folder.js';
 import { fromErrorValue } from '../../engine/core/errors.js';
-import { openQueryEngine, type QueryEngine } from '../../engine/query/plan/query-engine.js';
+import { openQueryEngine } from '../../engine/query/plan/query-engine.js';
 import { openFetcher } from '../../scheduler/fetch/fetcher.js';
 import type { WorkerSupervisor, startWorker } from '../../scheduler/worker/worker-supervisor.js';
 import { jobs as declaredJobs, type Jobs } from '../../scheduler/jobs/index.js';
@@ -10,7 +10,6 @@ import type { Outcome } from '../../engine/core/outcome.js';
 import type { ThreadJob, ThreadPool } from '../../scheduler/jobs/thread-pool.js';
 import * as thread from '../../scheduler/worker/job-thread.js';
 import { createMessageHandler } from '../../scheduler/worker/worker.js';
-import { DataFolder as Folder } from '../../engine/core/data-folder.js';
 
 /*
  * Runs the worker and its threads in the test's own process, so that an injected fault counts every file system step of a task, although in
@@ -20,26 +19,22 @@ import { DataFolder as Folder } from '../../engine/core/data-folder.js';
 type StartWorkerArguments = [...Parameters<typeof startWorker>, jobs?: Jobs];
 
 /** Starts a worker in the test's own process. */
-export const startWorkerInProcess = (...args: StartWorkerArguments): WorkerSupervisor => {
-  const data = new Folder(args[0].dataFolder);
-  return startWorkerWith(openEngine(data), args);
-};
-
-/**
- * Starts a worker in the test's own process for tasks that need no SQL engine, so that a fault cannot strike while the engine is opened.
- */
-export const startWorkerWithoutEngine = (...args: StartWorkerArguments): WorkerSupervisor =>
-  startWorkerWith(Promise.resolve(undefined), args);
-
-function startWorkerWith(
-  engine: Promise<QueryEngine | undefined>,
-  [config, , events, jobs = declaredJobs]: StartWorkerArguments,
+export function startWorkerInProcess(
+  ...[config, , events, jobs = declaredJobs]: StartWorkerArguments
 ): WorkerSupervisor {
-  const data = new Folder(config.dataFolder);
+  const data = new DataFolder(config.dataFolder);
+  const queryEngine = openQueryEngine({
+    dataFolder: data.root,
+    otherFolders: [data.scratch],
+    memoryMb: 256,
+    threads: 1,
+    spillFolder: data.path('scratch', 'spill-in-process'),
+    spillMb: 256,
+  });
   const handle = createMessageHandler({
     data,
     pool: poolInProcess(config.threads),
-    withQueryEngine: async (_, work) => work((await engine) ?? {}),
+    queryEngine,
     fetchFile: openFetcher(config.fetching),
     jobs,
     send: (message) => setImmediate(() => events.message(structuredClone(message))),
@@ -48,19 +43,8 @@ function startWorkerWith(
     pid: null,
     send: (message: MessageToWorker) => setImmediate(() => void handle(structuredClone(message))),
     kill: () => false,
-    close: async () => (await engine)?.close(),
+    close: () => queryEngine.close(),
   };
-}
-
-function openEngine(data: DataFolder): Promise<QueryEngine> {
-  return openQueryEngine({
-    dataFolder: data.root,
-    otherFolders: [data.scratch],
-    memoryMb: 256,
-    threads: 1,
-    spillFolder: data.path('scratch', 'spill-in-process'),
-    spillMb: 256,
-  });
 }
 
 function poolInProcess(threads: number): ThreadPool {

@@ -1,6 +1,6 @@
 import { workerData, type MessagePort } from 'node:worker_threads';
 import { outcomeOf, type Outcome } from '../../core/outcome.js';
-import { serveMessages } from '../../core/serving-thread.js';
+import { serveMessages } from '../../core/thread-messages.js';
 import type { MessageFromShard, MessageToShard } from './shard-protocol.js';
 import type { PageRecords } from '../results/page-format.js';
 import { serveShard } from './serve-shard.js';

@@ -20,8 +20,7 @@ export interface ExecutedPlan extends SelectedRows {
 
 /** A request to be planned and carried out. */
 interface PlanExecution {
-  /** An engine without executors can carry out only what the log answers (`needsEngine`). */
-  readonly engine: Partial<QueryEngine>;
+  readonly engine: QueryEngine;
   readonly snapshot: Snapshot;
   readonly request: PlanRequest;
   readonly options: RunOptions;
@@ -58,8 +57,8 @@ export async function executeBatchedPlan(
 }
 
 /** Plans a request as the executors of an engine can carry it out. */
-export function planFor(
-  { engine, snapshot, request }: Omit<PlanExecution, 'options'>,
+function planFor(
+  { engine, snapshot, request }: PlanExecution,
   refused: ReadonlyMap<string, string>,
 ): Plan {
   return planQuery(request, snapshot, {
@@ -68,7 +67,7 @@ export function planFor(
     index: request.isBatched ? undefined : engine.memory?.index,
     // A getter, because few plans need this value.
     get hasRowNumbers() {
-      return engine.sql?.hasRowNumbers(snapshot) ?? true;
+      return engine.sql.hasRowNumbers(snapshot);
     },
     refused,
   });
@@ -104,7 +103,7 @@ async function carryOut(
   return { ...state, plan };
 }
 
-function executorNamed(name: StepExecutor, engine: Partial<QueryEngine>): Executor {
+function executorNamed(name: StepExecutor, engine: QueryEngine): Executor {
   const executors: Readonly<Partial<Record<StepExecutor, Executor | undefined>>> = {
     log: logExecutor,
     index: engine.memory?.index,

@@ -1,17 +1,16 @@
 import type { Snapshot } from '../../store/store.js';
 import type { QueryRequest } from '../request/query-request.js';
-import { executeBatchedPlan, planFor } from './execute.js';
+import { executeBatchedPlan } from './execute.js';
 import type { RowBatch } from '../executor/executor.js';
 import type { RunOptions } from '../executor/run-options.js';
-import type { PlanRequest } from './plan.js';
+import { planQuery, type PlanRequest } from './plan.js';
 import type { QueryEngine } from './query-engine.js';
 
-/**
- * Returns whether the plan needs an executor other than the log. If not, the log determines the rows, and `findRows` needs no executors.
- */
-export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean {
-  const batched = { engine: {}, snapshot, request: batchedRequest(request) };
-  return planFor(batched, new Map()).steps[0]?.executor !== 'log';
+/** Returns whether the log alone determines the rows that `findRows` yields. */
+export function areRowsFoundInLog(snapshot: Snapshot, request: QueryRequest): boolean {
+  const executors = { memory: undefined, index: undefined, hasRowNumbers: true };
+  const plan = planQuery(batchedRequest(request), snapshot, { ...executors, refused: new Map() });
+  return plan.steps[0]?.executor === 'log';
 }
 
 /**
@@ -19,7 +18,7 @@ export function needsEngine(snapshot: Snapshot, request: QueryRequest): boolean 
  * offset and limit apply. Throws the errors of the executors.
  */
 export async function* findRows(
-  engine: Partial<QueryEngine>,
+  engine: QueryEngine,
   snapshot: Snapshot,
   request: QueryRequest,
   options: RunOptions,

@@ -27,11 +27,9 @@ interface QueryEngineOptions {
   readonly hot?: HotColumns;
 }
 
-/** Opens a query engine whose SQL engine is an embedded DuckDB. */
-export async function openQueryEngine(
-  options: SqlEngineOptions & QueryEngineOptions,
-): Promise<QueryEngine> {
-  return queryEngine(await openSqlEngine(options), options);
+/** Returns a query engine whose SQL engine is an embedded DuckDB, which its first statement opens. */
+export function openQueryEngine(options: SqlEngineOptions & QueryEngineOptions): QueryEngine {
+  return queryEngine(openSqlEngine(options), options);
 }
 
 /** Returns a query engine with the given SQL engine, which is closed with it. */

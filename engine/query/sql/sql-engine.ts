@@ -1,51 +1,19 @@
-import { join } from 'node:path';
-import {
-  BIGINT,
-  BIT,
-  BOOLEAN,
-  DOUBLE,
-  DuckDBBitValue,
-  DuckDBInstance,
-  FLOAT,
-  INTEGER,
-  LIST,
-  StatementType,
-  TIMESTAMPTZ,
-  VARCHAR,
-  DuckDBTimestampTZValue,
-  listValue,
-  type DuckDBConnection,
-  type DuckDBPreparedStatement,
-  type DuckDBType,
-  type DuckDBValue,
-} from '@duckdb/node-api';
 import { AppError } from '../../core/errors.js';
-import { makeFolder } from '../../core/files.js';
+import type { RunOptions } from '../executor/run-options.js';
 import type { DialectFactory } from './dialect/dialect.js';
 import { duckdbDialect } from './dialect/duckdb.js';
-import type { RunOptions } from '../executor/run-options.js';
-import { StatementInterrupter } from './statement-interrupter.js';
-import { LeasePool } from './lease-pool.js';
 import type { Param } from './dialect/params.js';
-import type { QueryQuarantine } from './query-quarantine.js';
+import type { DuckDb, DuckDbOptions } from './open-duckdb.js';
 
 /** Default number of statements that run at once. */
 const defaultConnections = 4;
 
-/** The options of `openSqlEngine`: resource limits, the folders that it may read, the folder for spilled data, and the quarantine. */
-export interface SqlEngineOptions {
-  /** Absolute path of the data folder, whose `datasets/` folder can be read. */
-  readonly dataFolder: string;
-  /** Absolute paths of further folders that can be read. */
-  readonly otherFolders?: readonly string[];
-  readonly memoryMb: number;
-  readonly threads: number;
-  readonly spillFolder: string;
-  readonly spillMb: number;
-  /** Maximum number of statements that run at once (default 4). Each occupies a thread of libuv's pool. For heavy ones, see `LeasePool`. */
+/** The options of `openSqlEngine`. */
+export interface SqlEngineOptions extends Omit<DuckDbOptions, 'connections'> {
+  /** Maximum number of statements that run at once (default 4). */
   readonly connections?: number;
-  /** Refuses queries that crashed the process before. */
-  readonly quarantine?: QueryQuarantine;
+  /** Time in milliseconds after which an engine without a statement closes DuckDB until the next one; by default, it stays open. */
+  readonly idleMs?: number;
 }
 
 /** An SQL engine that only reads. */
@@ -68,140 +36,68 @@ export interface SqlEngine {
 }
 
 /**
- * Opens an embedded DuckDB that can read the given folders and nothing else: no other file, no network, no extensions, no change of
- * settings. It refuses statements that are not a SELECT.
+ * Returns an engine that opens DuckDB at its first statement (`open-duckdb.ts`). The library alone takes 30 ms and 40 MB, and many processes run
+ * no statement.
  */
-export async function openSqlEngine(options: SqlEngineOptions): Promise<SqlEngine> {
-  const { quarantine, connections = defaultConnections } = options;
+export function openSqlEngine(options: SqlEngineOptions): SqlEngine {
+  const { quarantine, connections = defaultConnections, idleMs } = options;
   if (quarantine !== undefined && quarantine.slotCount < connections) {
     throw new Error(
       `The query quarantine has ${quarantine.slotCount} slots for ${connections} connections; open it with one slot per connection`,
     );
   }
-  await makeFolder(options.spillFolder);
-  const instance = await DuckDBInstance.create(':memory:', {
-    threads: String(options.threads),
-    memory_limit: `${options.memoryMb}MB`,
-    temp_directory: options.spillFolder,
-    max_temp_directory_size: `${options.spillMb}MB`,
-    autoinstall_known_extensions: 'false',
-    autoload_known_extensions: 'false',
-    allow_community_extensions: 'false',
-    allow_unsigned_extensions: 'false',
-  });
-  const setup = await instance.connect();
-  const folders = [join(options.dataFolder, 'datasets'), ...(options.otherFolders ?? [])];
-  const allowedFolders = folders.map((folder) => `'${folder.replaceAll("'", "''")}/'`).join(', ');
-  // The setup statements are the only ones that are not prepared; the paths in them come from the configuration.
-  await setup.run(`SET GLOBAL TimeZone = 'UTC'`);
-  await setup.run('SET GLOBAL parquet_metadata_cache = true');
-  await setup.run(`SET GLOBAL allowed_directories = [${allowedFolders}]`);
-  await setup.run('SET GLOBAL enable_external_access = false');
-  await setup.run('SET GLOBAL lock_configuration = true');
-  setup.closeSync();
-  return new DuckDbEngine(instance, options);
-}
+  let opening: Promise<DuckDb> | undefined;
+  let statementCount = 0;
+  let isClosed = false;
+  let idleTimer: NodeJS.Timeout | undefined;
 
-class DuckDbEngine implements SqlEngine {
-  readonly language = duckdbDialect;
-  readonly #instance: DuckDBInstance;
-  readonly #connections: LeasePool<DuckDBConnection>;
-  readonly #closing = new AbortController();
-
-  readonly #options: SqlEngineOptions;
-
-  constructor(instance: DuckDBInstance, options: SqlEngineOptions) {
-    this.#instance = instance;
-    this.#options = options;
-    this.#connections = new LeasePool(
-      () => instance.connect(),
-      options.connections ?? defaultConnections,
-    );
-  }
-
-  async run(
-    sql: string,
-    params: readonly Param[],
-    options: RunOptions = {},
-  ): Promise<readonly (readonly unknown[])[]> {
-    const rows: (readonly unknown[])[] = [];
-    for await (const batch of this.stream(sql, params, options)) rows.push(...batch);
-    return rows;
-  }
-
-  async *stream(
-    sql: string,
-    params: readonly Param[],
-    options: RunOptions = {},
-  ): AsyncIterable<readonly (readonly unknown[])[]> {
-    const guard = new StatementInterrupter(options, this.#closing.signal, this.#options);
+  async function open(): Promise<DuckDb> {
     try {
-      const lease = await this.#connections.acquire(options.isHeavy === true, guard.signal);
-      let statement: DuckDBPreparedStatement | undefined;
-      let onEnd: (() => void) | undefined;
-      try {
-        onEnd = this.#options.quarantine?.recordRunningQuery(sql, params);
-        guard.interruptOnAbort(lease.item);
-        // Prepared statements of PRAGMA, SHOW and the like have the type SELECT, so the text of the statement is checked, too.
-        if (sql.startsWith('SELECT ')) statement = await lease.item.prepare(sql);
-        if (statement?.statementType !== StatementType.SELECT) {
-          throw new AppError('internal', 'Only SELECT statements run here');
-        }
-        bindParams(statement, params);
-        const result = await statement.stream();
-        for (;;) {
-          guard.signal.throwIfAborted();
-          const chunk = await result.fetchChunk();
-          if (!chunk || chunk.rowCount === 0) break;
-          yield chunk.getRows();
-        }
-      } finally {
-        statement?.destroySync();
-        onEnd?.();
-        guard.release();
-        lease.release();
-      }
+      const { openDuckDb } = await import('./open-duckdb.js');
+      return await openDuckDb({ ...options, connections });
     } catch (error) {
-      throw guard.toAppError(error);
+      opening = undefined; // the next statement tries again
+      throw error;
+    }
+  }
+
+  async function closeIfOpen(): Promise<void> {
+    const closing = opening;
+    opening = undefined;
+    const duckDb = await closing?.catch(() => undefined); // if it could not be opened, there is nothing to close
+    await duckDb?.close();
+  }
+
+  async function* stream(
+    sql: string,
+    params: readonly Param[],
+    runOptions: RunOptions = {},
+  ): AsyncGenerator<readonly (readonly unknown[])[]> {
+    if (isClosed) throw new AppError('internal', 'The query engine is closed');
+    clearTimeout(idleTimer);
+    statementCount += 1;
+    try {
+      opening ??= open();
+      yield* (await opening).stream(sql, params, runOptions);
     } finally {
-      guard.release();
+      statementCount -= 1;
+      if (statementCount === 0 && idleMs !== undefined && !isClosed)
+        idleTimer = setTimeout(() => closeIfOpen().catch(() => undefined), idleMs).unref();
     }
   }
 
-  async close(): Promise<void> {
-    this.#closing.abort();
-    for (const connection of await this.#connections.drain()) connection.closeSync();
-    this.#instance.closeSync();
-  }
+  return {
+    language: duckdbDialect,
+    stream,
+    async run(sql, params, runOptions) {
+      const rows: (readonly unknown[])[] = [];
+      for await (const batch of stream(sql, params, runOptions)) rows.push(...batch);
+      return rows;
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(idleTimer);
+      await closeIfOpen();
+    },
+  };
 }
-
-function bindParams(statement: DuckDBPreparedStatement, params: readonly Param[]): void {
-  params.forEach((param, index) => {
-    const type = duckDbTypes[param.type];
-    if (Array.isArray(param.value)) {
-      const members = (param.value as readonly (Param['value'] | Uint8Array)[]).map((value) =>
-        toDuckDbValue(param.type, value),
-      );
-      statement.bindList(index + 1, listValue(members), LIST(type));
-    } else {
-      statement.bindValue(index + 1, toDuckDbValue(param.type, param.value), type);
-    }
-  });
-}
-
-function toDuckDbValue(type: Param['type'], value: Param['value'] | Uint8Array): DuckDBValue {
-  if (type === 'bits') return new DuckDBBitValue(value as Uint8Array);
-  if (type === 'date') return new DuckDBTimestampTZValue(value as bigint);
-  return type === 'integer' ? Number(value) : (value as DuckDBValue);
-}
-
-const duckDbTypes: Readonly<Record<Param['type'], DuckDBType>> = {
-  string: VARCHAR,
-  boolean: BOOLEAN,
-  integer: INTEGER,
-  long: BIGINT,
-  double: DOUBLE,
-  float: FLOAT,
-  date: TIMESTAMPTZ,
-  bits: BIT,
-};

@@ -3,8 +3,7 @@ import { byteSizeText } from '../../../engine/core/budgets.js';
 import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { writeStream } from '../../../engine/core/file-writer.js';
 import { makeFolder, sweepFolder } from '../../../engine/core/files.js';
-import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { findRows } from '../../../engine/query/plan/find.js';
 import { encodeSchemaFile } from '../../../engine/store/schema-file.js';
 import type { RunContext } from '../job.js';
 import { ChunkWriter } from '../migration/chunk-writer.js';
@@ -20,15 +19,13 @@ export async function runComputedTable(
   params: ComputedParams,
   context: RunContext,
 ): Promise<TableResult> {
-  const { snapshot, request } = params.migration;
+  const { snapshot } = params.migration;
   const folder = context.data.fileTable(snapshot.datasetId, 0, context.taskId);
   const limit = AbortSignal.timeout(params.timeoutMs);
   const signal = AbortSignal.any([context.signal, limit]);
   const limitedContext = { ...context, signal };
   try {
-    return await context.withQueryEngine(needsEngine(snapshot, request), (engine) =>
-      writeComputedTable(params, folder, limitedContext, engine),
-    );
+    return await writeComputedTable(params, folder, limitedContext);
   } catch (error) {
     if (context.signal.aborted) throw canceledError();
     throw limit.aborted ? computationTimeoutError(params) : error;
@@ -40,7 +37,6 @@ export async function writeComputedTable(
   params: ComputedParams,
   folder: string,
   context: RunContext,
-  engine: Partial<QueryEngine>,
 ): Promise<TableResult> {
   const { migration } = params;
   const { snapshot, request, sourceRowColumn } = migration;
@@ -57,7 +53,7 @@ export async function writeComputedTable(
   const { signal } = context;
   const subject = `dataset ${snapshot.datasetId}`;
   const options = { signal, timeoutMs: params.timeoutMs, subject };
-  await writer.writeAllChunks(findRows(engine, snapshot, request, options));
+  await writer.writeAllChunks(findRows(context.queryEngine, snapshot, request, options));
   const outcome = migrationOutcome(migration, writer.completedChunks, writer.countRecords());
   const columns = [...outcome.columns, sourceRowColumn!];
   const segments = writer.segments();

@@ -4,7 +4,6 @@ import { removeTree } from '../../../engine/core/files.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
 import { findRows } from '../../../engine/query/plan/find.js';
 import { rowNumbers } from '../../../engine/query/plan/rows-by-segment.js';
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { materialise } from '../../../engine/query/results/materialise.js';
 import { openSegments } from '../../../engine/query/results/row-blocks.js';
 import { segmentFiles, type Snapshot } from '../../../engine/store/store.js';
@@ -29,13 +28,12 @@ export async function findComputedRows(
   { asked: fullQuery, attempts }: ComputedSearch,
   limit: number,
   context: RunContext,
-  engine: Partial<QueryEngine>,
 ): Promise<ComputedSearchRows> {
   // The number of found records is known only at the end.
   const progressContext = mapProgress(context, (progress) => ({ ...progress, recordsTotal: null }));
   for (const [version, { parts, params }] of attempts.entries()) {
     const folder = join(context.scratch, `computed-${version}`);
-    const result = await writeComputedTable(params, folder, progressContext, engine);
+    const result = await writeComputedTable(params, folder, progressContext);
     const { snapshot, fields, rowField } = computedTableOf(result, {
       datasetId: context.taskId,
       version,
@@ -48,7 +46,8 @@ export async function findComputedRows(
     const request = { ...tableQuery.request, limit };
     const options = exportQueryOptions(snapshot, context);
     return {
-      find: () => sourceRows(findRows(engine, snapshot, request, options), snapshot, rowField),
+      find: () =>
+        sourceRows(findRows(context.queryEngine, snapshot, request, options), snapshot, rowField),
       computedCount: snapshot.rows,
     };
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
+import { freeArray } from '../../../engine/core/buffers.js';
 import { openFile } from '../../../engine/core/files.js';
 import type { FileWriter } from '../../../engine/core/file-writer.js';
 import type { RunContext } from '../job.js';
@@ -120,7 +121,7 @@ export class ResumableParts {
     location.at = output.bytes - piece.byteLength;
     part.missingArrayCount -= 1;
     this.#unrecordedBytes += piece.byteLength;
-    discardBytes(piece);
+    freeArray(piece); // or the garbage collector would run every few parts and traverse the whole heap
     if (part.missingArrayCount > 0) return;
     const { key, part: rest, locations } = part;
     this.#unrecordedParts.push({ key, part: rest, locations });
@@ -248,12 +249,4 @@ function mapObjects(value: unknown, replace: (object: object) => unknown): unkno
   return Object.fromEntries(
     Object.entries(value).map(([key, one]) => [key, mapObjects(one, replace)]),
   );
-}
-
-/**
- * Frees the memory of an array at once, unless it is shared with other arrays. Otherwise, the garbage collector would run every few parts
- * and traverse the whole heap.
- */
-function discardBytes({ buffer, byteLength }: Uint8Array): void {
-  if (buffer.byteLength === byteLength) (buffer as ArrayBuffer).transfer(0);
 }

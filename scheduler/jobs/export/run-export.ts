@@ -5,8 +5,7 @@ import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { AppError, canceledError } from '../../../engine/core/errors.js';
 import { createFile } from '../../../engine/core/file-writer.js';
 import { openFile } from '../../../engine/core/files.js';
-import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
+import { areRowsFoundInLog, findRows } from '../../../engine/query/plan/find.js';
 import { parseExportParams } from '../../../engine/query/request/query-request.js';
 import { cellNames } from '../../../engine/query/results/cells.js';
 import type { FileContext, FileWarning, Writer } from '../../../writers/writer.js';
@@ -33,23 +32,20 @@ export async function runExport(params: ExportParams, context: RunContext): Prom
     const parts = () => splitCommitIntoParts(params, writer, context.data);
     return writeExportFile({ ...params, parts, annotation: null, total: null }, writer, context);
   }
-  const isEngineNeeded = params.search !== null || needsEngine(params.snapshot, params.request);
-  return context.withQueryEngine(isEngineNeeded, (engine) =>
-    exportQuery(params, writer, context, engine),
-  );
+  return exportQuery(params, writer, context);
 }
 
 async function exportQuery(
   params: QueryExport,
   writer: Writer,
   context: RunContext,
-  engine: Partial<QueryEngine>,
 ): Promise<ExportResult> {
+  const { queryEngine } = context;
   const { snapshot, request, search, annotation, annotated, file, titles } = params;
   const options = exportQueryOptions(snapshot, context);
-  const computedRows = search && (await findComputedRows(search, request.limit, context, engine));
+  const computedRows = search && (await findComputedRows(search, request.limit, context));
   const findRowsOfQuery =
-    computedRows?.find ?? (() => findRows(engine, snapshot, request, options));
+    computedRows?.find ?? (() => findRows(queryEngine, snapshot, request, options));
   const { computedCount = 0 } = computedRows ?? {};
   const progressContext = mapProgress(context, ({ records, recordsTotal, ...progress }) => ({
     ...progress,
@@ -81,7 +77,7 @@ async function exportQuery(
     annotation: null,
     parts: () =>
       splitRowsIntoParts(
-        findRows(engine, table.snapshot, allRecordsQuery, options),
+        findRows(queryEngine, table.snapshot, allRecordsQuery, options),
         table.snapshot,
         writer,
       ),
@@ -239,7 +235,7 @@ async function* readSavedParts(path: string, segments: SegmentNumbers): AsyncGen
 
 /** Returns the number of records if the Delta log alone tells it; null otherwise. */
 function recordTotalFromLog({ snapshot, request, search }: QueryExport): number | null {
-  if (search !== null || needsEngine(snapshot, request)) return null;
+  if (search !== null || !areRowsFoundInLog(snapshot, request)) return null;
   // The log finds all records, or none because of its statistics.
   return request.predicate.kind === 'all' ? Math.min(snapshot.rows, request.limit) : 0;
 }

@@ -1,6 +1,5 @@
-import { findRows, needsEngine } from '../../../engine/query/plan/find.js';
+import { findRows } from '../../../engine/query/plan/find.js';
 import type { RowBatch } from '../../../engine/query/executor/executor.js';
-import type { QueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { crashpoint } from '../../../engine/core/crashpoint.js';
 import { canceledError } from '../../../engine/core/errors.js';
 import type { Columns, JsonObject } from '../../../engine/core/types.js';
@@ -27,28 +26,22 @@ export async function runMigration(
   params: MigrationParams,
   context: RunContext,
 ): Promise<MigrationResult> {
-  const { snapshot, request } = params;
   try {
-    return await context.withQueryEngine(needsEngine(snapshot, request), (engine) =>
-      migrateWithEngine(params, context, engine),
-    );
+    return await migrate(params, context);
   } catch (error) {
     throw context.signal.aborted ? canceledError() : error;
   }
 }
 
-async function migrateWithEngine(
-  params: MigrationParams,
-  context: RunContext,
-  engine: Partial<QueryEngine>,
-): Promise<MigrationResult> {
+async function migrate(params: MigrationParams, context: RunContext): Promise<MigrationResult> {
   const { snapshot, request, change, changesSource, dryRun } = params;
   const options = {
     signal: context.signal,
     timeoutMs: queryTimeoutMs,
     subject: `dataset ${snapshot.datasetId}`,
   };
-  const batches = (): AsyncIterable<RowBatch> => findRows(engine, snapshot, request, options);
+  const batches = (): AsyncIterable<RowBatch> =>
+    findRows(context.queryEngine, snapshot, request, options);
   if (changesSource && change?.mode === 'delete' && change.idFields === null) {
     const appliedDeletion = await deleteFoundRows(snapshot, batches());
     const counts = { read: appliedDeletion.removed, made: 0, stored: 0, rejected: 0 };

@@ -187,7 +187,7 @@ describe('a query as of', () => {
 
   test('finds the same when SQL answers every query', async () => {
     const { data } = server;
-    const engine = await openQueryEngine({
+    const engine = openQueryEngine({
       dataFolder: data.root,
       memoryMb: 256,
       threads: 1,

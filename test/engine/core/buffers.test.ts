@@ -1,5 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { acquireUncountedBuffer, releaseUncountedBuffer } from '../../../engine/core/buffers.js';
+import {
+  acquireUncountedBuffer,
+  freeArray,
+  releaseUncountedBuffer,
+} from '../../../engine/core/buffers.js';
 
 const poolBytes = 64 << 20;
 
@@ -30,4 +34,13 @@ test('a buffer is reused for a shorter length, and not for a longer one', () => 
   releaseUncountedBuffer(buffer);
   expect(acquireUncountedBuffer(BigInt64Array, (1 << 20) + 1)).not.toBe(buffer);
   expect(acquireUncountedBuffer(BigInt64Array, 1000)).toBe(buffer);
+});
+
+test('the memory of an array is freed, unless another array may share it', () => {
+  const own = new Uint8Array(8);
+  freeArray(own);
+  expect(own.byteLength).toBe(0);
+  const part = new Uint8Array(8).subarray(1);
+  freeArray(part);
+  expect(part.byteLength).toBe(7);
 });

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
 import { AppError } from '../../../engine/core/errors.js';
 import { outcomeOf, type Outcome } from '../../../engine/core/outcome.js';
-import { serveMessages } from '../../../engine/core/serving-thread.js';
+import { serveMessages } from '../../../engine/core/thread-messages.js';
 
 /* The entry point of a worker thread that answers texts. */
 

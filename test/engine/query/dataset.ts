@@ -56,7 +56,7 @@ export const enginesUnderTest: readonly (readonly [name: string, threads: number
  */
 export async function openEngineFixture(threads?: number): Promise<EngineFixture> {
   const folder = mkdtempSync(join(tmpdir(), 'strandlake-query-'));
-  const engine = await openQueryEngine({
+  const engine = openQueryEngine({
     ...(threads !== undefined && { memory: openMemoryExecutor({ threads, cacheMb: 16 }) }),
     dataFolder: folder,
     memoryMb: 512,

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openQueryEngine } from '../../../engine/query/plan/query-engine.js';
 import { parseQuery } from '../../../engine/query/request/query-request.js';
@@ -147,7 +148,7 @@ describe('the engine (Q1b)', () => {
 
   test('answers a query that needs too much memory with the budget (Q9, T0)', async () => {
     const folder = join(engineFixture.folder, 'small');
-    const engine = await openQueryEngine({
+    const engine = openQueryEngine({
       dataFolder: folder,
       memoryMb: 64,
       threads: 1,
@@ -165,8 +166,45 @@ describe('the engine (Q1b)', () => {
     await engine.close();
   });
 
+  // Whenever it opens DuckDB, the engine makes the folder for spilled data.
+  test('opens DuckDB at the first statement, and again when no statement has run for a while', async () => {
+    const spillFolder = join(engineFixture.folder, 'spill-idle');
+    const engine = openQueryEngine({
+      dataFolder: engineFixture.folder,
+      memoryMb: 64,
+      threads: 1,
+      spillFolder,
+      spillMb: 8,
+      idleMs: 5,
+    });
+    const { sql } = engine;
+    expect(existsSync(spillFolder)).toBe(false);
+    for await (const batch of sql.engine.stream('SELECT 1', [])) {
+      expect(batch).toEqual([[1]]);
+      rmSync(spillFolder, { recursive: true });
+      await pause(20); // longer than `idleMs`, but a statement is running
+      expect(await sql.engine.run('SELECT 2', [])).toEqual([[2]]);
+    }
+    expect(existsSync(spillFolder)).toBe(false);
+    await pause(20); // a timer set earlier for less time has fired before this one does
+    expect(await sql.engine.run('SELECT 3', [])).toEqual([[3]]);
+    expect(existsSync(spillFolder)).toBe(true);
+    await engine.close();
+  });
+
+  test('tries again to open DuckDB after a failure', async () => {
+    const spillFolder = join(engineFixture.folder, 'spill-blocked');
+    writeFileSync(spillFolder, '');
+    const options = { dataFolder: engineFixture.folder, memoryMb: 64, threads: 1, spillFolder };
+    const engine = openQueryEngine({ ...options, spillMb: 8 });
+    await expect(engine.sql.engine.run('SELECT 1', [])).rejects.toThrow();
+    rmSync(spillFolder);
+    expect(await engine.sql.engine.run('SELECT 1', [])).toEqual([[1]]);
+    await engine.close();
+  });
+
   test('interrupts what runs when it is closed', async () => {
-    const engine = await openQueryEngine({
+    const engine = openQueryEngine({
       dataFolder: engineFixture.folder,
       memoryMb: 64,
       threads: 1,

@@ -41,7 +41,7 @@ test('R2b: a query that killed the process twice is refused with its hash for an
   firstQuarantine.close();
   await dieDuringQueries(badStatement);
   const quarantine = await QueryQuarantine.open(data, 4);
-  const engine = await openQueryEngine({
+  const engine = openQueryEngine({
     dataFolder: data.root,
     memoryMb: 128,
     threads: 1,
@@ -72,7 +72,7 @@ test('R2b: what a damaged file of crashes says is ignored', async () => {
 test('an engine with more connections than the quarantine has slots is refused', async () => {
   const quarantine = await QueryQuarantine.open(data, 4);
   try {
-    const opening = openQueryEngine({
+    const options = {
       quarantine,
       connections: 8,
       dataFolder: data.root,
@@ -80,8 +80,10 @@ test('an engine with more connections than the quarantine has slots is refused',
       threads: 1,
       spillFolder: data.path('scratch', 'spill-test'),
       spillMb: 16,
-    });
-    await expect(opening).rejects.toThrow('The query quarantine has 4 slots for 8 connections');
+    };
+    expect(() => openQueryEngine(options)).toThrow(
+      'The query quarantine has 4 slots for 8 connections',
+    );
   } finally {
     quarantine.close();
   }

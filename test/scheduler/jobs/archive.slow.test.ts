@@ -16,7 +16,7 @@ import { jobs } from '../../../scheduler/jobs/index.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
 import { findFolderInconsistencies } from '../../faults/differences.js';
-import { startWorkerInProcess, startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { KillableServer, killServerRepeatedly, recoverServer } from '../processes/killable.js';
 import { forgetDeletedVersions, Lake } from '../lake.js';
@@ -215,7 +215,7 @@ describe('on a failing disk', () => {
       const root = await copyFolder(templateFolderByKind[kind]);
       lake = await Lake.open(root);
       const startFailingWorker: SchedulerOptions['startWorker'] = (...args) => {
-        const { send, ...rest } = startWorkerWithoutEngine(...args);
+        const { send, ...rest } = startWorkerInProcess(...args);
         return {
           ...rest,
           send: (message) => {
@@ -232,7 +232,7 @@ describe('on a failing disk', () => {
       await runningScheduler.close();
       await lake.close();
       lake = await Lake.open(root);
-      await (await startScheduler({ startWorker: startWorkerWithoutEngine })).close(); // a start removes the files that a failure leaves
+      await (await startScheduler({ startWorker: startWorkerInProcess })).close(); // a start removes the files that a failure leaves
       if (status === 'completed') await expectDone[kind]();
       else if (kind === 'snapshot') await expectAvailable('Standard');
       else await expectArchived();
@@ -444,7 +444,7 @@ describe('a damaged archive', () => {
       writeFileSync(path, damage(readFileSync(path)));
       isDamaged = true;
     });
-    const runningScheduler = await startScheduler({ startWorker: startWorkerWithoutEngine });
+    const runningScheduler = await startScheduler({ startWorker: startWorkerInProcess });
     const { status } = await runningScheduler.wait(rows[0]!.id);
     armFault(undefined);
     expect([isDamaged, status]).toEqual([true, 'failed']);

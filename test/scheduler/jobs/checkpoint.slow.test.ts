@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findCheckpointProblems } from '../../../engine/store/verify-dataset.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
-import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { KillableServer, recoverServer } from '../processes/killable.js';
 import { Lake } from '../lake.js';
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
   templateFolder = lake.data.root;
   datasetId = await lake.createDataset();
   const withoutCheckpoints = jobs.filter(({ kind }) => kind !== 'checkpoint');
-  const scheduler = await lake.startScheduler({ jobs: withoutCheckpoints, report: () => undefined, startWorker: (config, ms, events) => startWorkerWithoutEngine(config, ms, events, withoutCheckpoints) }); // prettier-ignore
+  const scheduler = await lake.startScheduler({ jobs: withoutCheckpoints, report: () => undefined, startWorker: (config, ms, events) => startWorkerInProcess(config, ms, events, withoutCheckpoints) }); // prettier-ignore
   for (let i = 0; i < 100; i++) {
     const task = await lake.queueInlineImport(datasetId, `{"n":${i}}\n`);
     scheduler.wake();

@@ -122,10 +122,7 @@ test('an export that gives each element of a list its own column runs its query 
     run: (params, context) =>
       exportJob.run(params, {
         ...context,
-        withQueryEngine: (isNeeded, work) =>
-          context.withQueryEngine(isNeeded, (engine) =>
-            work(queryEngine(statementCountingEngine(engine.sql!.engine))),
-          ),
+        queryEngine: queryEngine(statementCountingEngine(context.queryEngine.sql.engine)),
       }),
   };
   const jobsCountingStatements: Jobs = jobs.map((job) =>

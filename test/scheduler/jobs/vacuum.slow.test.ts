@@ -10,7 +10,7 @@ import type { Store } from '../../../engine/store/store.js';
 import type { Scheduler, SchedulerOptions } from '../../../scheduler/queue/scheduler.js';
 import { createHoldableWorker } from '../../api/held-worker.js';
 import { readWithDuckdb } from '../../engine/store/duckdb.js';
-import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { seededRandom } from '../../random.js';
 import { seed } from '../../seed.js';
 import { pollUntil } from '../../until.js';
@@ -34,7 +34,7 @@ async function startScheduler(options: Partial<SchedulerOptions> = {}): Promise<
   const report = (): void => undefined; // failures are expected and tried again
   scheduler = await lake.startScheduler({
     config,
-    startWorker: startWorkerWithoutEngine,
+    startWorker: startWorkerInProcess,
     report,
     ...options,
   });
@@ -166,8 +166,8 @@ describe('a vacuum on a failing disk', () => {
 test('a vacuum that is canceled leaves the versions that need no removed file', async () => {
   const root = await copyTemplate();
   lake = await Lake.open(root, keepNoVersions);
-  const startCancelingWorker: typeof startWorkerWithoutEngine = (...args) => {
-    const worker = startWorkerWithoutEngine(...args);
+  const startCancelingWorker: typeof startWorkerInProcess = (...args) => {
+    const worker = startWorkerInProcess(...args);
     return {
       ...worker,
       send(message) {

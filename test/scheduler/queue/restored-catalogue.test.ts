@@ -3,7 +3,7 @@ import { copyFile, readdir, readFile, rename, rm, writeFile } from 'node:fs/prom
 import { join } from 'node:path';
 import { unpackArchive } from '../../../engine/store/archive.js';
 import { jobs } from '../../../scheduler/jobs/index.js';
-import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { Lake } from '../lake.js';
 
 /* Starts a server with a catalogue from a backup that is older than the other files of the data folder. */
@@ -20,7 +20,7 @@ afterEach(() => lake.remove());
 /** Starts a scheduler, waits until some tasks have ended, and closes it. */
 async function runTasks(taskIds: readonly number[] = []): Promise<void> {
   const scheduler = await lake.startScheduler({
-    startWorker: startWorkerWithoutEngine,
+    startWorker: startWorkerInProcess,
     report,
   });
   for (const id of taskIds) expect(await scheduler.wait(id)).toMatchObject({ status: 'completed' });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { armFault, faultHits } from '../../../engine/core/faultpoint.js';
-import { startWorkerWithoutEngine } from '../../faults/in-process.js';
+import { startWorkerInProcess } from '../../faults/in-process.js';
 import { pollUntil } from '../../until.js';
 import { Lake } from '../lake.js';
 import { HoldingWorker } from './holding-worker.js';
@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const startScheduler: Lake['startScheduler'] = (options) =>
   lake.startScheduler({
-    startWorker: startWorkerWithoutEngine,
+    startWorker: startWorkerInProcess,
     report: (message) => reportedMessages.push(message),
     ...options,
   });

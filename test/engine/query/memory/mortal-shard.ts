@@ -1,6 +1,6 @@
 import { workerData, type MessagePort } from 'node:worker_threads';
 import { outcomeOf, type Outcome } from '../../../../engine/core/outcome.js';
-import { serveMessages } from '../../../../engine/core/serving-thread.js';
+import { serveMessages } from '../../../../engine/core/thread-messages.js';
 import type {
   MessageFromShard,
   MessageToShard,
