@@ -126,7 +126,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await scheduler.close();
-  expect(await readdir(lake.data.scratch)).toEqual(['spill-in-process']);
+  expect(await readdir(lake.data.scratch)).toEqual([]);
   await lake.remove();
 });
 
