@@ -383,7 +383,7 @@ describe('a damaged archive', () => {
     expect(await readDatasetRow()).toMatchObject({ availability: 'archived', storageClass: 'Archive' }); // prettier-ignore
     expect(await readFile(archive)).toEqual(damagedArchive);
     expect(await readdir(lake.data.datasets)).not.toContain(String(datasetId));
-    expect(await readdir(lake.data.scratch)).toEqual(['spill-in-process']);
+    expect(await readdir(lake.data.scratch)).toEqual([]);
   });
 
   test('is not made of a damaged segment: the dataset stays as it is', async () => {

@@ -204,7 +204,7 @@ test('files of no open task are swept at start; files in use are not', async () 
   await reopenLake();
   await runTasks([waitingImport.id]);
   expect(await lake.readTaskRow(waitingImport.id)).toMatchObject({ status: 'completed' });
-  expect(await readdir(data.scratch)).toEqual(['spill-in-process']);
+  expect(await readdir(data.scratch)).toEqual([]);
   expect(await readdir(data.exports)).toEqual([]);
   expect(await readdir(data.objects)).toEqual([`${fileId}-1`]);
   expect(await readdir(data.quarantine)).toEqual([]);
