@@ -247,7 +247,10 @@ export function bodySchema<const P extends Properties>(
   return { name, schema: { ...schema, example }, example, read, parse };
 }
 
-/** Reads the keys of a declaration from a form; notes all mistakes in the form. Keys without a value are left out. */
+/**
+ * Reads the keys of a declaration from a form; notes all mistakes in the form. Keys without a value are left out. Of a key that the code of
+ * the resource reads, only the absence is noted.
+ */
 export function readProperties<P extends Properties>(form: Form, properties: P): GivenValues<P> {
   const values: Record<string, unknown> = {};
   for (const [key, property] of Object.entries<Property>(properties)) {
@@ -257,7 +260,10 @@ export function readProperties<P extends Properties>(form: Form, properties: P):
       initial,
       property: name = camelCase(key),
     } = property;
-    if (type.read === undefined) continue;
+    if (type.read === undefined) {
+      if (isRequired && form.raw(key) === undefined) form.failAbsent(key);
+      continue;
+    }
     const bodyValue = form.has(key) || isRequired ? type.read(form, key) : undefined;
     const value = initial === undefined ? bodyValue : (bodyValue ?? initial);
     if (value !== undefined) values[name] = value;

@@ -252,7 +252,7 @@ export class InferredColumn extends ValueColumn {
   finish(length: number): Data {
     if (this.#list) return this.#list.finish(length);
     if (this.#object) return this.#object.finish(length);
-    // If the column has no builder yet, it contains the elements of lists, all of which have been empty.
+    // Only the column of the elements of lists can lack a builder here: all lists have been empty.
     const builder = (this.#builder ??= new Utf8Builder(this.#as('string')));
     const data = builder.finish(length);
     return this.#kinds === kindBits.text && this.#areDates ? this.#toDates(data, length) : data;

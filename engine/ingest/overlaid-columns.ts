@@ -27,7 +27,7 @@ export function overlaidColumns(columns: Columns, known: Columns): Columns {
     const fixed = byName.get(column.name);
     return fixed === undefined
       ? { ...column, physical: names.add(column.name) }
-      : overlayColumn(column, fixed);
+      : overlaidColumn(column, fixed);
   });
 }
 
@@ -35,7 +35,7 @@ export function overlaidColumns(columns: Columns, known: Columns): Columns {
  * Adapts a column of a format to the existing column `known`: replaces its physical name by that of `known`, and, unless they are open in
  * `known`, its type and whether it is a list. A type of the format that is wider than an undeclared type of `known` stays.
  */
-export function overlayColumn(column: Column, known: Column | undefined): Column {
+export function overlaidColumn(column: Column, known: Column | undefined): Column {
   if (known === undefined) return column;
   const { open, ...fixed } = known;
   const isWider = !fixed.isDeclared && mayWiden(fixed.type, column.type);

@@ -71,7 +71,7 @@ export function writeDeltaStrings(
   const prefixes = acquireBuffer(Int32Array, count);
   const suffixes = acquireBuffer(Int32Array, count);
   for (let i = from; i < to; i++) {
-    const shared = i === from ? 0 : sharedPrefix(strings, i);
+    const shared = i === from ? 0 : sharedPrefixLength(strings, i);
     prefixes[i - from] = shared;
     suffixes[i - from] = offsets[i + 1]! - offsets[i]! - shared;
   }
@@ -107,7 +107,7 @@ export function writeUnsharedStrings(
 }
 
 /** Returns the number of leading bytes that string `i` shares with the string before it. */
-export function sharedPrefix({ view, bytes, offsets }: Strings, i: number): number {
+export function sharedPrefixLength({ view, bytes, offsets }: Strings, i: number): number {
   const before = offsets[i - 1]!;
   const from = offsets[i]!;
   const size = Math.min(from - before, offsets[i + 1]! - from);

@@ -160,7 +160,7 @@ export class HybridCursor {
   }
 }
 
-/** For each width up to four bits, a word with bit 0 of eight numbers of this width. */
+/** For each width from 0 to 4 bits, a 32-bit word in which the lowest bit of each of eight numbers of this width is 1. */
 const lowestBits = [0, 0xff, 0x5555, 0o11111111, 0x11111111];
 
 /** Returns the number of bits of a 32-bit word that are 1. */

@@ -1,4 +1,4 @@
-import { sharedPrefix, writeDeltaStrings, writeUnsharedStrings } from './delta.js';
+import { sharedPrefixLength, writeDeltaStrings, writeUnsharedStrings } from './delta.js';
 import { buildDictionary } from './dictionary.js';
 import {
   dictionaryEncoder,
@@ -69,7 +69,7 @@ function doNeighborsSharePrefixes(strings: Strings): boolean {
     const end = Math.min(count, block + sampleBlockValues);
     for (let i = block + 1; i < end; i++) {
       const size = offsets[i + 1]! - offsets[i]!;
-      const same = sharedPrefix(strings, i);
+      const same = sharedPrefixLength(strings, i);
       bytes += size;
       if (same < size) shared += same;
     }

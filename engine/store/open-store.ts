@@ -70,7 +70,7 @@ export interface StoreOptions {
   readonly setTimer?: (work: () => void, ms: number) => NodeJS.Timeout;
   /** Minimum time in milliseconds between two checks of a snapshot's files; 0: check for every query. */
   readonly checkEveryMs?: number;
-  /** Time in milliseconds for which a version is kept after it was the newest, and a row after it was deleted. */
+  /** Time in milliseconds for which an older version is kept after it has been replaced, and a row after it has been deleted. */
   readonly keepVersionsMs?: number;
   /** Time in milliseconds for which a version is kept after its last use. */
   readonly pinMs?: number;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
+import { overlaidColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { PhysicalNames } from '../../engine/ingest/physical-names.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
@@ -73,7 +73,7 @@ export class BedParser {
       build &&
       new CoordinatesBuilder(
         this.#makeColumn(
-          overlayColumn(coordinatesColumn, this.#existingColumns.get('genomic_coordinates')),
+          overlaidColumn(coordinatesColumn, this.#existingColumns.get('genomic_coordinates')),
         ),
         build,
       );
@@ -343,7 +343,7 @@ export class BedParser {
       const [type, isList] = [storedTypes[kind], kind === FieldKind.IntegerList];
       const existingColumn = this.#existingColumns.get(name);
       const physical = existingColumn?.physical ?? this.#physicalNames.add(name);
-      const column = overlayColumn({ name, physical, type, isList }, existingColumn);
+      const column = overlaidColumn({ name, physical, type, isList }, existingColumn);
       this.#columns.push(this.#makeColumn(column));
       this.#out.addBuilder(name, this.#columns[i]!);
     }

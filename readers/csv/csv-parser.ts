@@ -4,7 +4,7 @@ import { DoubleBuilder, LongBuilder } from '../../engine/ingest/fixed-width-buil
 import { Utf8Builder } from '../../engine/ingest/utf8-builder.js';
 import { convertedToTextWarning } from '../../engine/ingest/cast-scalar.js';
 import { PhysicalNames, reservedNames } from '../../engine/ingest/physical-names.js';
-import { hasOpenType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
+import { hasOpenType, overlaidColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -17,7 +17,7 @@ import { decodingWarning, needsDecoding, decodeCell } from './cell-encoding.js';
 import { fewerColumnsAdvice, unclosedQuoteMessage } from './csv-header.js';
 import type { CsvColumn, CsvHeader } from './csv-header.js';
 import {
-  nonFiniteCode,
+  validationCodeOfNonFinite,
   nonFiniteText,
   nullStoredWarning,
   NullTexts,
@@ -90,7 +90,7 @@ export class CsvParser extends CellScanner {
   #addDerived(derivedColumn: Column): ValueColumn {
     const knownColumn = this.#existingColumns.get(derivedColumn.name);
     const physical = knownColumn?.physical ?? this.#physicalNames.add(derivedColumn.name);
-    return this.#createColumn(overlayColumn({ ...derivedColumn, physical }, knownColumn), []);
+    return this.#createColumn(overlaidColumn({ ...derivedColumn, physical }, knownColumn), []);
   }
 
   #addColumn(k: number, { name, holdsText }: CsvColumn): void {
@@ -100,7 +100,7 @@ export class CsvParser extends CellScanner {
     const knownColumn = path.length > 1 && hasOpenType(existingColumn) ? undefined : existingColumn;
     if (!hasOpenType(knownColumn)) {
       // A cell holds one value, even if the dataset has not determined yet whether the field is a list.
-      const column = overlayColumn({ ...knownColumn, isList: false }, knownColumn);
+      const column = overlaidColumn({ ...knownColumn, isList: false }, knownColumn);
       this.#addDeclaredColumn(k, column, path.slice(0, -1));
       return;
     }
@@ -318,7 +318,7 @@ export class CsvParser extends CellScanner {
         // With strict validation, NaN and infinity are errors, which are reported immediately.
         if (this.#report.isStrict)
           this.#context.warn(
-            nonFiniteCode(nonNumberKind),
+            validationCodeOfNonFinite(nonNumberKind),
             column.name,
             nullStoredWarning(nonNumberKind),
           );
@@ -356,7 +356,7 @@ export class CsvParser extends CellScanner {
     );
     if (nonNumberKind === NonNumberKind.Text) return false;
     if (nonNumberKind === NonNumberKind.Null) return true;
-    const code = nonFiniteCode(nonNumberKind);
+    const code = validationCodeOfNonFinite(nonNumberKind);
     if (declaredColumn.isDeclared !== true)
       this.#context.warn(code, column.path, nullStoredWarning(nonNumberKind));
     else

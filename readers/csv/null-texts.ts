@@ -51,7 +51,9 @@ function lowerCaseByte(byte: number): number {
 }
 
 /** Returns the validation code of a number that cannot be stored. */
-export function nonFiniteCode(kind: NonNumberKind.NaN | NonNumberKind.Infinite): number {
+export function validationCodeOfNonFinite(
+  kind: NonNumberKind.NaN | NonNumberKind.Infinite,
+): number {
   return kind === NonNumberKind.NaN ? codes.nan : codes.infinity;
 }
 

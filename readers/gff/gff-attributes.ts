@@ -1,5 +1,5 @@
 import { ObjectColumn, type MakeColumn } from '../../engine/ingest/object-column.js';
-import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
+import { overlaidColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import type { RecordContext } from '../../engine/ingest/record-context.js';
 import type { ObjectFields, ValueColumn } from '../../engine/ingest/value-column.js';
@@ -48,13 +48,13 @@ export class AttributesBuilder {
       const isList = listKeys.has(name);
       if (declared === undefined || declared.open === 'both')
         return new AttributeColumn(spec, isList);
-      const column = overlayColumn({ name, physical, type: 'string', isList }, declared);
+      const column = overlaidColumn({ name, physical, type: 'string', isList }, declared);
       // If the dataset leaves open whether the field is a list, the values decide.
       const isOpen = declared.open === 'list' && !isList;
       return typedColumn({ ...column, ...(isOpen && { open: 'list' }) }, path, depth, context);
     };
     const objectColumn = {
-      ...overlayColumn(attributesColumn, existingColumn),
+      ...overlaidColumn(attributesColumn, existingColumn),
       ...(existingColumn?.children && { children: existingColumn.children }),
     };
     this.#context = context;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
-import { overlayColumn } from '../../engine/ingest/overlaid-columns.js';
+import { overlaidColumn } from '../../engine/ingest/overlaid-columns.js';
 import { typedColumn } from '../../engine/ingest/make-column.js';
 import { RecordContext } from '../../engine/ingest/record-context.js';
 import { type ValueColumn } from '../../engine/ingest/value-column.js';
@@ -72,7 +72,7 @@ export class FeatureParser {
     const context = new RecordContext(report);
     const makeColumn = (column: Column) =>
       typedColumn(
-        overlayColumn(
+        overlaidColumn(
           column,
           existingColumns.find(({ name }) => name === column.name),
         ),

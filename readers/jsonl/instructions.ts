@@ -11,8 +11,8 @@ export const lessThan = (a: string, b: string): string => `${a}\n${b}\ni32.lt_u`
 export const greaterThan = (a: string, b: string): string => `${a}\n${b}\ni32.gt_u`;
 export const or = (a: string, b: string): string => `${a}\n${b}\ni32.or`;
 export const advance = (local: string, by = int(1)): string => set(local, add(get(local), by));
-export const byteAt = (address: string): string => `${address}\ni32.load8_u`;
-export const currentByte = byteAt(get('at'));
+export const loadByteAt = (address: string): string => `${address}\ni32.load8_u`;
+export const currentByte = loadByteAt(get('at'));
 export const isCurrentByte = (character: string): string =>
   equals(currentByte, int(character.charCodeAt(0)));
 export const ifThen = (condition: string, then: string): string => `${condition}\nif\n${then}\nend`;

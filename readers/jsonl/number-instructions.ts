@@ -1,5 +1,5 @@
 import { powersOfTen } from '../text/parse-numbers.js';
-import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, or, set, sub } from './instructions.js'; // prettier-ignore
+import { add, advance, breakIf, loadByteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, or, set, sub } from './instructions.js'; // prettier-ignore
 
 /** Maximum number of digits of an integer that a double always holds exactly; `maxReadDigits` is the maximum that the instructions read. */
 const maxExactDigits = 15;
@@ -78,7 +78,7 @@ const productErrorSource = `
   f64.sub
   f64.sub`;
 
-/** Returns instructions that compute the corrected quotient, plus or minus the largest possible error. */
+/** Returns instructions that compute `$number` plus its correction, with the largest error of the correction added or subtracted (`operation`). */
 const correctedQuotientSource = (operation: string): string => `
   local.get $number
   local.get $correction
@@ -136,7 +136,7 @@ export const readNumberSource = (powers: number): string => `
   ${readMantissaSource}
   ${set('digits', sub(get('at'), get('begin')))}
   ${breakIf('done', `${get('digits')}\ni32.eqz`)}
-  ${equals(byteAt(get('begin')), int(48))}
+  ${equals(loadByteAt(get('begin')), int(48))}
   if
     ${breakIf('done', greaterThan(get('digits'), int(1)))}
     ${set('digits', int(0))}

@@ -1,7 +1,7 @@
 import type { Kernel } from '../../engine/core/wasm-assembler.js';
 import { powersOfTen } from '../text/parse-numbers.js';
 import { scanAddresses, maxGatheredRanges } from '../text/scan-buffer.js';
-import { add, advance, breakIf, byteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, notEquals, or, set, sub } from './instructions.js'; // prettier-ignore
+import { add, advance, breakIf, loadByteAt, currentByte, equals, get, greaterThan, ifThen, int, isCurrentByte, lessThan, notEquals, or, set, sub } from './instructions.js'; // prettier-ignore
 import { readNumberSource, numberLocals } from './number-instructions.js';
 
 /**
@@ -174,7 +174,7 @@ const skipNestedSource = `
 const readLiteralSource = (text: string, then: string): string => `
   ${equals(`${get('at')}\ni32.load`, int(Buffer.from(text).readInt32LE(0)))}
   if
-    ${text.length > 4 ? breakIf('done', notEquals(byteAt(add(get('at'), int(4))), int(text.charCodeAt(4)))) : ''}
+    ${text.length > 4 ? breakIf('done', notEquals(loadByteAt(add(get('at'), int(4))), int(text.charCodeAt(4)))) : ''}
     ${advance('at', int(text.length))}
     ${then}
     br $value

@@ -5,7 +5,7 @@ import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import {
   hasOpenType,
   hasUndeclaredType,
-  overlayColumn,
+  overlaidColumn,
 } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
@@ -93,7 +93,7 @@ export class InfoParser implements InfoExtent, ValueReport {
       isList: false,
       children: [],
     };
-    const structColumn = column ?? overlayColumn(emptyColumn, existingColumn);
+    const structColumn = column ?? overlaidColumn(emptyColumn, existingColumn);
     if (structColumn.type !== 'object' || structColumn.isList)
       throw typeConflictError('info', describeType(structColumn), 'object');
     this.#struct = new StructBuilder(structColumn);
@@ -330,7 +330,7 @@ export class InfoParser implements InfoExtent, ValueReport {
       type: hasValue ? 'string' : 'boolean',
       isList: false,
     };
-    const column = overlayColumn(ownColumn, knownColumn);
+    const column = overlaidColumn(ownColumn, knownColumn);
     refuseObjectColumns([ownColumn], [column], 'info.');
     const entry = keyBuilderOf(name, this.#struct.child(column), this.#roleOf(name));
     if (hasOpenType(knownColumn) && !hasValue) this.#undeclaredFlags.add(entry);

@@ -38,7 +38,7 @@ export const enum KeyKind {
   /** An Integer of the header that is stored as a double, because a value of the chunk is a fraction. */
   Widened,
   Text,
-  /** ISO dates, in a field that somebody declared as a date. */
+  /** An ISO date; only for a field that somebody declared as a date. */
   Date,
   /** A field of JSON text: the value is a JSON string. */
   Json,

@@ -4,7 +4,7 @@ import type { ColumnBuilder } from '../../engine/ingest/column-builder.js';
 import type { BatchBuilder } from '../../engine/ingest/batch.js';
 import { AppError } from '../../engine/core/errors.js';
 import { packStrings, type PackedStrings } from '../../engine/core/packed-strings.js';
-import { hasUndeclaredType, overlayColumn } from '../../engine/ingest/overlaid-columns.js';
+import { hasUndeclaredType, overlaidColumn } from '../../engine/ingest/overlaid-columns.js';
 import type { Column } from '../../engine/core/types.js';
 import type { Report } from '../reader.js';
 import { type FastFormatKey, fastKeyOf, readSamples } from './fast-samples.js';
@@ -262,7 +262,7 @@ export class SampleParser implements ValueReport {
       const knownColumn = this.#knownColumns.get(memberName);
       const physical = knownColumn?.physical ?? uniquePhysicalName(name, this.#physicalNames);
       const ownColumn: Column = { name: memberName, physical, type: 'string', isList: false };
-      const column = overlayColumn(ownColumn, knownColumn);
+      const column = overlaidColumn(ownColumn, knownColumn);
       refuseObjectColumns([ownColumn], [column], `${this.#fieldName}.`);
       entry = keyBuilderOf(memberName, this.#struct.child(column));
       this.#entriesByKey.set(name, entry);

@@ -68,7 +68,7 @@ export function isXmlCharacter(code: number): boolean {
 }
 
 /** Returns the first position of `text`, which is ASCII, at or after `at`; -1 if there is none. */
-export function findText(bytes: Uint8Array, text: string, at: number): number {
+export function positionOfText(bytes: Uint8Array, text: string, at: number): number {
   const lastIndex = text.length - 1;
   const lastCode = text.charCodeAt(lastIndex);
   // Comments, processing instructions and CDATA sections are mostly short, so a loop to their end is faster than a native search.

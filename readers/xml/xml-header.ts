@@ -5,7 +5,7 @@ import {
   asciiCodes,
   characterColumn,
   countLineEnds,
-  findText,
+  positionOfText,
   isSpace,
   nameByteClasses,
   shortenedNameAt,
@@ -19,7 +19,7 @@ export interface XmlHeader {
   readonly encoding: XmlEncoding;
   /** The root element's name, null for an empty file. */
   readonly root: string | null;
-  /** The position of the root element. */
+  /** The offset of the root element in bytes. */
   readonly bodyOffset: number;
   readonly bodyLine: number;
   /** Number of characters before the root element on its line. */
@@ -110,7 +110,7 @@ function parseXmlHeader(bytes: Uint8Array): XmlHeader {
  * `<!--`.
  */
 function constructEnd(bytes: Uint8Array, text: string, at: number, openingBytes: number): number {
-  const matchAt = findText(bytes, text, at + openingBytes);
+  const matchAt = positionOfText(bytes, text, at + openingBytes);
   if (matchAt < 0) throw new XmlFault(at, 'what begins here does not end');
   return matchAt + text.length;
 }

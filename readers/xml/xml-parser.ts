@@ -1,7 +1,7 @@
 import { budgets } from '../../engine/core/budgets.js';
 import {
   asciiCodes,
-  findText,
+  positionOfText,
   isSpace,
   nameByteClasses,
   shortenedNameAt,
@@ -204,17 +204,17 @@ export class XmlParser {
   #skipInstruction(): void {
     if (/^xml$/i.test(shortenedNameAt(this.#bytes, this.#at + 2)))
       this.#fail('the XML declaration must come first');
-    this.#at = findText(this.#bytes, '?>', this.#at + 2) + 2;
+    this.#at = positionOfText(this.#bytes, '?>', this.#at + 2) + 2;
   }
 
   #readCommentOrCdata(): void {
     const bytes = this.#bytes;
     if (hasTextAt(bytes, '<!--', this.#at)) {
-      this.#at = findText(bytes, '-->', this.#at + 4) + 3;
+      this.#at = positionOfText(bytes, '-->', this.#at + 4) + 3;
       return;
     }
     const from = this.#at + 9;
-    const to = findText(bytes, ']]>', from);
+    const to = positionOfText(bytes, ']]>', from);
     if (this.#depth === 0) this.#fail('a CDATA section stands outside of the root element');
     if (this.#depth > this.#itemDepth && to > from) {
       const normalizedText = this.#references.normalizeCdata(bytes, from, to);

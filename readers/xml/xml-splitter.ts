@@ -3,7 +3,7 @@ import type { RecordBoundary, Splitter, SplitFault } from '../source/splitter.js
 import {
   asciiCodes,
   characterColumn,
-  findText,
+  positionOfText,
   isSpace,
   shortenedNameAt,
   nameByteClasses,
@@ -112,10 +112,11 @@ class ElementStack {
     const bytes = this.#bytes;
     const c = bytes[at + 1];
     if (c === asciiCodes.slash) return this.#readEndTag(at);
-    if (c === asciiCodes.question) return endOfMatch(findText(bytes, '?>', at + 2), 2);
+    if (c === asciiCodes.question) return endOfMatch(positionOfText(bytes, '?>', at + 2), 2);
     if (c !== asciiCodes.exclamation) return c === undefined ? -1 : this.#readStartTag(at);
-    if (hasTextAt(bytes, '<!--', at)) return endOfMatch(findText(bytes, '-->', at + 4), 3);
-    if (hasTextAt(bytes, '<![CDATA[', at)) return endOfMatch(findText(bytes, ']]>', at + 9), 3);
+    if (hasTextAt(bytes, '<!--', at)) return endOfMatch(positionOfText(bytes, '-->', at + 4), 3);
+    if (hasTextAt(bytes, '<![CDATA[', at))
+      return endOfMatch(positionOfText(bytes, ']]>', at + 9), 3);
     if (bytes.length - at < 9) return -1;
     throw new XmlFault(at, '"<!" begins neither a comment nor a CDATA section here');
   }

@@ -84,7 +84,7 @@ export class SlidingWindowLimiter {
     return at;
   }
 
-  /** Cancels a reservation, so that later requests do not wait behind it. */
+  /** Gives back the reserved time of a request that will not start, so that later requests do not wait behind it. */
   cancelStart(at: number): void {
     const index = this.#times.lastIndexOf(at);
     if (index >= 0) this.#times.splice(index, 1);

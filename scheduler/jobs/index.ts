@@ -43,6 +43,14 @@ export type ResultOf<K extends string> = K extends JobKind
 
 type ResultOfJob<J> = J extends Job<string, infer _, infer R> ? R : never;
 
+/** Throws if two jobs of the list have the same kind. */
+export function requireDistinctKinds(list: Jobs): void {
+  const kinds = list.map(({ kind }) => kind);
+  const repeatedKind = kinds.find((kind, i) => kinds.indexOf(kind) !== i);
+  if (repeatedKind !== undefined)
+    throw new Error(`two jobs of the kind ${repeatedKind} are declared`);
+}
+
 /** Returns the declaration of a kind of job. Throws if there is none. */
 export function jobOfKind(list: Jobs, kind: string): Job {
   const matchingJob = list.find((job) => job.kind === kind);

@@ -7,7 +7,7 @@ import { removeTree } from '../../engine/core/files.js';
 import type { Store } from '../../engine/store/store.js';
 import type { FetchLimits } from '../fetch/fetch-limits.js';
 import type { AnswerHostRequest } from '../expressions/job-calls.js';
-import { jobs as declaredJobs, type Jobs } from '../jobs/index.js';
+import { jobs as declaredJobs, requireDistinctKinds, type Jobs } from '../jobs/index.js';
 import { createComputedTables, type ComputedTables } from '../jobs/computed/computed-tables.js';
 import { createFileTables, type FileTables } from '../jobs/table/file-tables.js';
 import { TableCache } from '../jobs/table/table-cache.js';
@@ -113,6 +113,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     fetchLimits = {},
     jobs = declaredJobs,
   } = options;
+  requireDistinctKinds(jobs);
   let worker: WorkerSupervisor | null = null;
   let sweepTimer: NodeJS.Timeout | undefined;
   let recoveryTimer: NodeJS.Timeout | undefined;

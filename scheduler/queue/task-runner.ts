@@ -251,7 +251,7 @@ export class TaskRunner {
       const outcome = await job.publish(task, result, this.#contextOf(runningTask));
       if (outcome === 'run again') return await this.#runAgain(runningTask);
       crashpoint('task.before-done');
-      // After `committed`, the result is rejected when the task leaves the runner.
+      // With another outcome, the promise of the result is rejected when the task leaves the runner.
       if (outcome === 'published') this.#waiters.resolveResult(task.id, result);
       await this.#end(runningTask);
     } catch (error) {

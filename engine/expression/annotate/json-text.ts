@@ -1,4 +1,4 @@
-import { textEntriesOf } from '../values/dict.js';
+import { textKeyedEntries } from '../values/dict.js';
 import { limitExceededError } from '../values/expression-limits.js';
 import { floatRepr } from '../values/float-text.js';
 import { Float, PyDict, PyList } from '../values/python-values.js';
@@ -37,7 +37,7 @@ class JsonTextWriter {
         this.#add(`${JSON.stringify(key)}:`);
         this.write(item);
       };
-      this.#items('{', textEntriesOf(value), entry, '}');
+      this.#items('{', textKeyedEntries(value), entry, '}');
     } else this.#add(scalarText(value));
   }
 

@@ -53,8 +53,8 @@ export class RegexMatcher {
       }
       const match = this.#matchAt(start, mustAdvance && start === from, -1);
       if (match !== undefined) {
-        // Visited pairs at positions after the end of the match have failed, and are not visited again by the next search. Those at the end
-        // itself may belong to the match, so they are marked as not visited.
+        // Pairs of an instruction and a position after the end of the match have been visited and have failed, so the next search does not
+        // visit them again. Those at the end itself may belong to the match, so they are marked as not visited.
         this.#forget(match[1]!);
         return match;
       }

@@ -42,7 +42,7 @@ export function keysOf(dict: PyDict): PyValue[] {
 }
 
 /** Returns the keys and values of a dict whose keys are all texts, in their order. */
-export function textEntriesOf(dict: PyDict): Iterable<readonly [string, PyValue]> {
+export function textKeyedEntries(dict: PyDict): Iterable<readonly [string, PyValue]> {
   const { map, originals } = dict;
   if (originals === undefined) return map as Map<string, PyValue>;
   return Array.from(map, ([key, value]) => [originalKey(dict, key) as string, value]);

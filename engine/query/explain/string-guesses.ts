@@ -2,6 +2,7 @@ import { stringifyJson } from '../../core/json.js';
 import { reparseSource, reparseAtom, untruncatedJson, type RewordedCondition } from './reword.js';
 import type { ExplainContext } from '../request/condition-tree.js';
 import { freezePredicate, type FieldRef } from '../predicate/predicate.js';
+import { escapePattern } from '../predicate/text-patterns.js';
 
 export const partOfValueReason = 'No whole value is equal to this, but parts of values are';
 
@@ -34,7 +35,7 @@ export function stringGuesses(
       : [['part_of_value', 'No whole word is equal to this, but some begin with it', asQueryString(reparseAtom(word, context))]]; // prettier-ignore
   }
   if (field.type !== 'string') return [];
-  const literal = escapedPattern(singleText);
+  const literal = escapePattern(singleText);
   const pattern = (text: string): RewordedCondition => ({
     text: context.rules?.refused.has('regexp')
       ? null
@@ -56,8 +57,8 @@ export function stringGuesses(
         ['part_of_value', 'A pattern must match the whole value', pattern(`(?s).*(?:${singleText}).*`), true],
       ]; // prettier-ignore
     default: {
-      const words = singleText.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(escapedPattern); // prettier-ignore
-      const trimmedPattern = escapedPattern(singleText.trim());
+      const words = singleText.trim().split(/[-_\s]+/u).filter((word) => word !== '').map(escapePattern); // prettier-ignore
+      const trimmedPattern = escapePattern(singleText.trim());
       const number = Number(singleText.replaceAll(',', ''));
       return [
         ...(action === 'exact' ? [['letter_case', letters, filter('iexact', singleText), true] as const] : []),
@@ -72,11 +73,6 @@ export function stringGuesses(
 
 function asQueryString(found: RewordedCondition | undefined): RewordedCondition | undefined {
   return found && { ...found, text: stringifyJson({ query: found.text }) };
-}
-
-/** Returns the text with the metacharacters of RE2 escaped. */
-function escapedPattern(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 function equalNumberCondition(field: FieldRef, number: number): RewordedCondition {

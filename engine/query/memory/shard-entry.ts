@@ -28,5 +28,5 @@ function recordBytesInReply(reply: MessageFromShard): readonly ArrayBufferView[]
 function pageRecordsInReply(reply: MessageFromShard): PageRecords | undefined {
   if (reply === 'done') return undefined;
   if ('records' in reply) return reply.records;
-  return 'selected' in reply ? reply.selected.records : undefined;
+  return 'selected' in reply ? (reply.selected.page ?? reply.selected.records) : undefined;
 }

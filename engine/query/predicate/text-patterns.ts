@@ -77,12 +77,9 @@ function partsPattern(parts: readonly WildPart[], one: string): string {
   return patterns.join('');
 }
 
-/** Returns a pattern that matches exactly this text: ASCII characters other than letters, digits and underscores are escaped. */
-function escapePattern(text: string): string {
-  return text.replaceAll(
-    /(?![A-Za-z0-9_])\p{ASCII}/gu,
-    (char) => `\\x{${char.codePointAt(0)!.toString(16)}}`,
-  );
+/** Returns a pattern (RE2) that matches exactly this text. `requiredLiteral` finds the text in it. */
+export function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 /** Matches one token of a regular expression: a repetition, a class, an escape, or one character. */

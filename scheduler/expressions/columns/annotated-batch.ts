@@ -2,7 +2,7 @@ import { AppError } from '../../../engine/core/errors.js';
 import type { Column, Columns } from '../../../engine/core/types.js';
 import type { ProjectedColumn } from '../../../engine/query/results/projection.js';
 import { reservedColumns } from '../../../engine/store/arrow-columns.js';
-import { getItem, textEntriesOf } from '../../../engine/expression/values/dict.js';
+import { getItem, textKeyedEntries } from '../../../engine/expression/values/dict.js';
 import type { PyDict } from '../../../engine/expression/values/python-values.js';
 import { makeBatch, type Batch } from '../../../engine/ingest/batch.js';
 import { FindingCollector, type Findings } from '../../../engine/ingest/findings.js';
@@ -70,7 +70,7 @@ export function annotatedBatch(
   for (const record of records) {
     context.recordNumber++;
     for (const name of reservedNames) recordColumns.append(name, getItem(record, name) ?? null);
-    for (const [name, value] of textEntriesOf(record)) {
+    for (const [name, value] of textKeyedEntries(record)) {
       names.add(name);
       if (!reservedNames.includes(name)) recordColumns.append(name, value);
     }

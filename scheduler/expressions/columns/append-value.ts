@@ -1,6 +1,6 @@
 import { stringifyJson } from '../../../engine/core/json.js';
 import type { Value } from '../../../engine/core/types.js';
-import { textEntriesOf } from '../../../engine/expression/values/dict.js';
+import { textKeyedEntries } from '../../../engine/expression/values/dict.js';
 import {
   Float,
   PyDict,
@@ -74,7 +74,7 @@ export class ValueAppender {
     const fields = out.beginObject();
     if (fields === null) return;
     const { row } = fields;
-    for (const [name, value] of textEntriesOf(object)) {
+    for (const [name, value] of textKeyedEntries(object)) {
       const field = fields.field(name);
       if (field === null) continue;
       field.padTo(row);
@@ -93,7 +93,7 @@ function jsonValue(value: PyValue): Value {
   if (value instanceof PyList) return value.items.map(jsonValue);
   if (value instanceof PyDict)
     return Object.fromEntries(
-      Array.from(textEntriesOf(value), ([name, item]) => [name, jsonValue(item)]),
+      Array.from(textKeyedEntries(value), ([name, item]) => [name, jsonValue(item)]),
     );
   return value as Value;
 }

@@ -1,4 +1,4 @@
-import { textEntriesOf } from '../../../engine/expression/values/dict.js';
+import { textKeyedEntries } from '../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 
 /** The field with the errors of a record's expressions: an object with their messages by field. */
@@ -26,7 +26,7 @@ export function messagesOfOthers(
   computedFields: ReadonlySet<string>,
 ): readonly (readonly [string, PyValue])[] {
   if (!(storedErrors instanceof PyDict)) return [];
-  return Array.from(textEntriesOf(storedErrors)).filter(
+  return Array.from(textKeyedEntries(storedErrors)).filter(
     ([name, message]) => message !== null && !computedFields.has(name),
   );
 }

@@ -1,6 +1,6 @@
 import { Annotation } from '../../../engine/expression/annotate/annotate-record.js';
 import { removePath } from '../../../engine/expression/annotate/record-schema.js';
-import { getItem, setItem, textEntriesOf } from '../../../engine/expression/values/dict.js';
+import { getItem, setItem, textKeyedEntries } from '../../../engine/expression/values/dict.js';
 import { PyDict, type PyValue } from '../../../engine/expression/values/python-values.js';
 import { FindingCollector } from '../../../engine/ingest/findings.js';
 import { RecordContext } from '../../../engine/ingest/record-context.js';
@@ -63,14 +63,14 @@ export function reshapeRecords(input: ComputationInput): ComputedBatch {
   const store = (record: PyDict, storedErrors: PyValue | undefined, hasNewErrors: boolean): void => {
     const errors = record.map.get(errorsField);
     const knownErrors = !hasNewErrors && storedErrors instanceof PyDict ? storedErrors : undefined;
-    const errorEntries = errors instanceof PyDict ? [...textEntriesOf(errors)] : [];
+    const errorEntries = errors instanceof PyDict ? [...textKeyedEntries(errors)] : [];
     const messages = new Map(
       errorEntries.filter(([name, message]) => message !== null && message !== (knownErrors && getItem(knownErrors, name))),
     );
     for (const [name, message] of messages)
       collector.warn(context.line, codes.expressionError, name, shortenMessage(String(message)));
     for (const path of droppedPaths) removePath(record, path);
-    for (const [name, value] of textEntriesOf(record)) {
+    for (const [name, value] of textKeyedEntries(record)) {
       if (value === null || name === errorsField) continue;
       misfit = null;
       recordColumns.append(name, value);

@@ -73,7 +73,7 @@ export const restoreJob: Job<'restore', RestoreParams, RestoreResult> = {
         if (storedDataset?.availability !== 'available') throw error;
       }
       crashpoint('restore.published');
-      await discardFile(data.archive(datasetId)); // if this fails, the sweep at start removes it
+      await discardFile(data.archive(datasetId)); // a file that stays is removed by the sweep at the next start
       crashpoint('restore.removed');
     });
     context.committed(datasetId); // upkeep may be due

@@ -68,7 +68,7 @@ export const snapshotJob: Job<'snapshot', ArchiveParams, ArchiveSummary> = {
         // The state in the catalogue decides whether the snapshot was recorded, even if the transaction seemed to fail.
         const storedDataset = await catalog.datasets.get(datasetId);
         if (storedDataset?.availability !== 'archived') {
-          await removeFile(file).catch(() => undefined); // if this fails, the sweep at start removes it
+          await removeFile(file).catch(() => undefined); // a file that stays is removed by the sweep at the next start
           throw error;
         }
       }

@@ -55,7 +55,7 @@ export function missingKeyFields(
 }
 
 /** Returns the batch without the rows that `missingKeyFields` has found. */
-export function withoutMissingKeys(batch: Batch, missingFieldNumbers: Uint32Array): Batch {
+export function withoutRowsMissingKeys(batch: Batch, missingFieldNumbers: Uint32Array): Batch {
   const rows = new Int32Array(batch.rows);
   let count = 0;
   for (let row = 0; row < batch.rows; row++)

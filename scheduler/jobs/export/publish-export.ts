@@ -164,7 +164,7 @@ export async function publishExport(
     await tx.tasks.complete(task.id, { metadata, now: time });
   });
   await completed.catch(async (error: unknown) => {
-    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // if this fails, the sweep at start removes it
+    if (blob !== undefined) await removeFile(blob).catch(() => undefined); // a file that stays is removed by the sweep at the next start
     throw error;
   });
   if (row.sendEmailOnCompletion) mailDue();
@@ -220,7 +220,7 @@ async function publishToTargetPath(
   const blob = data.object(object.id, revision);
   await linkFile(exported.file, blob);
   await syncFolder(data.objects).catch(async (error: unknown) => {
-    await removeFile(blob).catch(() => undefined); // if this fails, the sweep at start removes it
+    await removeFile(blob).catch(() => undefined); // a file that stays is removed by the sweep at the next start
     throw error;
   });
   const metadata = { ...object.metadata, provenance: exported.provenance };

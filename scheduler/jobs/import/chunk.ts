@@ -26,7 +26,7 @@ import {
   mayLackKey,
   missingKeyFields,
   missingKeyMessage,
-  withoutMissingKeys,
+  withoutRowsMissingKeys,
 } from '../change/missing-keys.js';
 import { mayHoldKey } from '../change/key-columns.js';
 import type { ChunkJob, ChunkResult } from './chunk-types.js';
@@ -177,7 +177,7 @@ function rejectWithoutKey(
     for (const error of firstErrors) collector.reject(line, error.code, error.field, error.message);
   }
   const findings = { ...collector.result(), records };
-  return { batch: withoutMissingKeys(batch, fieldOfRow), missing: missing(), findings };
+  return { batch: withoutRowsMissingKeys(batch, fieldOfRow), missing: missing(), findings };
 }
 
 /** Returns the batch with the fields that expressions compute; undefined without expressions. */

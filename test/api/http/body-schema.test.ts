@@ -56,3 +56,15 @@ test('all mistakes are collected, each missing key once', () => {
 test('the schema has the required keys', () => {
   expect(body.schema['required']).toEqual(['user_id', 'code']);
 });
+
+test('a required key that the code of the resource reads must be present', () => {
+  const { schema } = id;
+  const shelf = bodySchema('Shelf', 'A shelf.', {
+    dataset_id: { type: { schema }, required: true },
+    vault_id: { type: { schema } },
+  });
+  const expectedError = { fields: { dataset_id: ['This field is required.'] } };
+  for (const absent of [{}, { dataset_id: null }])
+    expect(() => shelf.parse(absent)).toThrow(expect.objectContaining(expectedError));
+  expect(shelf.parse({ dataset_id: 'whatever the code accepts' })).toEqual({});
+});

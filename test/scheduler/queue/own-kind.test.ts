@@ -22,8 +22,8 @@ interface CountParams {
 
 const jobEvents: string[] = [];
 const reportedMessages: string[] = [];
-const countJob: Job<'count', CountParams, number> = {
-  kind: 'count',
+const countJob: Job<'test_count', CountParams, number> = {
+  kind: 'test_count',
   type: 'tests.Count',
   displayName: 'Count',
   standalone: { priority: 50, concurrency: () => 1 },
@@ -137,10 +137,13 @@ const countTaskOf = (params: object): Parameters<Scheduler['enqueueAndWait']>[1]
 });
 
 test('a declared kind runs in the worker, publishes and returns its result', async () => {
-  const { task, result } = await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }));
+  const { task, result } = await scheduler.enqueueAndWait(
+    'test_count',
+    countTaskOf({ text: 'genome' }),
+  );
   expect(result).toBe(6);
   expect(await scheduler.wait(task.id)).toMatchObject({
-    kind: 'count',
+    kind: 'test_count',
     class: 'background',
     status: 'completed',
     attempts: 1,
@@ -150,11 +153,13 @@ test('a declared kind runs in the worker, publishes and returns its result', asy
 });
 
 test('an error of its run reaches the caller and the row', async () => {
-  await expect(scheduler.enqueueAndWait('count', countTaskOf({ text: '' }))).rejects.toMatchObject({
+  await expect(
+    scheduler.enqueueAndWait('test_count', countTaskOf({ text: '' })),
+  ).rejects.toMatchObject({
     code: 'input',
     message: 'text: is empty',
   });
-  const openTask = await lake.catalog.tasks.openTask('count', datasetId);
+  const openTask = await lake.catalog.tasks.openTask('test_count', datasetId);
   expect(openTask).toBeUndefined();
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
@@ -215,7 +220,7 @@ test('a commit that a failing disk keeps from the catalogue is no success, and t
 test('aborting the signal cancels it, and the next task of the same object replaces its row', async () => {
   const abortController = new AbortController();
   const waitingJob = scheduler.enqueueAndWait(
-    'count',
+    'test_count',
     countTaskOf({ text: 'wait' }),
     abortController.signal,
   );
@@ -224,7 +229,7 @@ test('aborting the signal cancels it, and the next task of the same object repla
   abortController.abort();
   await rejectionCheck;
   // If `prepare` returns null, the task is completed without running or publishing it.
-  const { task } = await scheduler.enqueueAndWait('count', countTaskOf({ text: null }));
+  const { task } = await scheduler.enqueueAndWait('test_count', countTaskOf({ text: null }));
   await scheduler.wait(task.id);
   const filter = { viewer: null, classes: ['background'] as const };
   const { rows, total } = await lake.catalog.tasks.list(filter, { limit: 10, offset: 0 });
@@ -237,14 +242,14 @@ test('aborting the signal cancels it, and the next task of the same object repla
 test('one that its user sees waits, too, while as many of its kind run as may', async () => {
   const abortController = new AbortController();
   const waitingJob = scheduler.enqueueAndWait(
-    'count',
+    'test_count',
     countTaskOf({ text: 'wait' }),
     abortController.signal,
   );
   const rejectionCheck = expect(waitingJob).rejects.toMatchObject({ code: 'canceled' });
   await pollUntil(() => scheduler.status().working.length === 1);
   const listedTask = await lake.catalog.tasks.addStandalone({
-    kind: 'count',
+    kind: 'test_count',
     description: 'Count letters',
     priority: 0, // as the import has, so that only the limit of its kind can make the task wait
     params: { text: 'genome' },
@@ -272,7 +277,7 @@ test('one that its user sees waits, too, while as many of its kind run as may', 
 test('one that requires an idle target waits for the other tasks of its target, and for no others', async () => {
   const abortController = new AbortController();
   const waitingJob = scheduler.enqueueAndWait(
-    'count',
+    'test_count',
     countTaskOf({ text: 'wait' }),
     abortController.signal,
   );
@@ -296,10 +301,10 @@ test('canceling a queued task starts one that requires an idle target and has wa
   const targetObjectId = await lake.createDataset('other');
   const runningTask = { ...countTaskOf({ text: 'wait' }), targetObjectId };
   const expectedError = { code: 'canceled' };
-  const runningJob = expect(scheduler.enqueueAndWait('count', runningTask, abortController.signal)).rejects.toMatchObject(expectedError); // prettier-ignore
+  const runningJob = expect(scheduler.enqueueAndWait('test_count', runningTask, abortController.signal)).rejects.toMatchObject(expectedError); // prettier-ignore
   await pollUntil(() => scheduler.status().working.length === 1);
-  const queuedJob = expect(scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).rejects.toMatchObject(expectedError); // prettier-ignore
-  const queuedTask = await pollUntil(() => lake.catalog.tasks.openTask('count', datasetId));
+  const queuedJob = expect(scheduler.enqueueAndWait('test_count', countTaskOf({ text: 'genome' }))).rejects.toMatchObject(expectedError); // prettier-ignore
+  const queuedTask = await pollUntil(() => lake.catalog.tasks.openTask('test_count', datasetId));
   const idleTask = scheduler.enqueueAndWait('idle-target', countTaskOf({ text: 'text' }));
   await pollUntil(() => lake.catalog.tasks.openTask('idle-target', datasetId));
   await scheduler.cancel(queuedTask.id);
@@ -313,7 +318,7 @@ test.each(['deleted', 'ended'])(
   'a task that is %s while it publishes does not hold its slot',
   async (text) => {
     const { task } = await scheduler
-      .enqueueAndWait('count', countTaskOf({ text }))
+      .enqueueAndWait('test_count', countTaskOf({ text }))
       .catch((error: unknown) => {
         expect(error).toMatchObject({ code: text === 'deleted' ? 'not-found' : 'conflict' });
         return { task: undefined };
@@ -323,17 +328,26 @@ test.each(['deleted', 'ended'])(
     expect(jobEvents).toContain('discarded');
     expect(reportedMessages).toEqual([]);
     datasetId = await lake.createDataset('next');
-    const next = await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }));
+    const next = await scheduler.enqueueAndWait('test_count', countTaskOf({ text: 'genome' }));
     expect(next.result).toBe(6);
   },
 );
 
 test('T0: a task whose results are always outdated fails after twenty (outdatedResults)', async () => {
-  const outdatedJob = scheduler.enqueueAndWait('count', countTaskOf({ text: 'outdated' }));
+  const outdatedJob = scheduler.enqueueAndWait('test_count', countTaskOf({ text: 'outdated' }));
   await expect(outdatedJob).rejects.toMatchObject({
     code: 'conflict',
     message: expect.stringMatching(/^the dataset was changed 20 times or more/),
   });
   expect(jobEvents.filter((event) => event === 'outdated')).toHaveLength(20);
-  expect((await scheduler.enqueueAndWait('count', countTaskOf({ text: 'genome' }))).result).toBe(6);
+  expect(
+    (await scheduler.enqueueAndWait('test_count', countTaskOf({ text: 'genome' }))).result,
+  ).toBe(6);
+});
+
+test('a scheduler with two jobs of one kind does not start', async () => {
+  const { kind } = jobs[0];
+  await expect(
+    lake.startScheduler({ jobs: [...jobs, { ...countJob, kind }] as Jobs }),
+  ).rejects.toThrow(`two jobs of the kind ${kind} are declared`);
 });

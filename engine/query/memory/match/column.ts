@@ -141,7 +141,7 @@ export interface SelectionCache {
 interface ListElements {
   /** Row r has the elements `offsets[r]` to `offsets[r + 1]` (exclusive). */
   readonly offsets: Int32Array;
-  /** The elements as rows of a view, whose columns are the fields inside the list. */
+  /** The columns of the fields inside the list, with a row for each element. */
   readonly view: SegmentView;
 }
 

@@ -1,7 +1,7 @@
 import type { Utf8Strings } from './column.js';
 import type { RangeEnd, Predicate } from '../../predicate/predicate.js';
 import type { ValueTest } from './row-test.js';
-import { startsWithBytes, containsBytes, scanBeginning, scanContaining } from './string-scan.js';
+import { startsWithBytes, containsBytes, scanForPrefix, scanContaining } from './string-scan.js';
 import { perEntryTest, filterSparse, stringTest } from './string-test.js';
 
 /** Returns the test that selects the strings that contain `substring`. */
@@ -32,7 +32,7 @@ export function stringPrefixTest(prefix: string): ValueTest {
       return (
         filterSparse(within, (value) =>
           startsWithBytes(bytes, offsets[value]!, offsets[value + 1]!, start),
-        ) ?? scanBeginning(values, count, start)
+        ) ?? scanForPrefix(values, count, start)
       );
     },
   });

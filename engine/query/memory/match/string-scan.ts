@@ -64,7 +64,7 @@ export function containsBytes(bytes: Buffer, start: number, end: number, part: B
 }
 
 /** Selects the values that start with the string `start`. */
-export function scanBeginning(
+export function scanForPrefix(
   { bytes, offsets }: Utf8Strings,
   count: number,
   start: Buffer,

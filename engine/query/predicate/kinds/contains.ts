@@ -1,10 +1,10 @@
 import { stringContainsTest } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateOfKind } from '../predicate.js';
-import { describeValues, requireStringField, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, kindOfValueCondition } from './value-kind.js';
 
 /** The predicate kind `contains`: the value contains a string. */
-export const contains = valueKind<PredicateOfKind<'contains'>>({
+export const contains = kindOfValueCondition<PredicateOfKind<'contains'>>({
   cost: () => rowCost(nsPerRow.scan),
   unsupportedOver: requireStringField,
   spans: () => undefined,

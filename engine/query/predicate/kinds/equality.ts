@@ -9,12 +9,12 @@ import { toPlainValue } from '../plain-values.js';
 import { type CaseVariants, type PredicateOfKind, type Scalar } from '../predicate.js';
 import { mayContainVariants } from './variant-place.js';
 import type { BoundOrder, ValueRange } from '../value-bounds.js';
-import { describeValues, familyOf, valueKind } from './value-kind.js';
+import { describeValues, familyOf, kindOfValueCondition } from './value-kind.js';
 
 type EqualityCondition = PredicateOfKind<'in'>;
 
 /** The predicate kind `in`: the value equals one of a list of values. */
-export const equality = valueKind<EqualityCondition>({
+export const equality = kindOfValueCondition<EqualityCondition>({
   cost: ({ field, values }) => ({
     perRow: familyOf(field.type) === 'string' ? nsPerRow.equality : nsPerRow.numbers,
     once: 1_000 * values.length,

@@ -2,10 +2,10 @@ import { overlapTest, regionOverlapTest } from '../../memory/match/region-overla
 import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { variantCoordinateRange } from './variant-place.js';
-import { requireStringField, valueKind } from './value-kind.js';
+import { requireStringField, kindOfValueCondition } from './value-kind.js';
 
 /** The predicate kind `overlap`: the value is a region or variant that shares a base with the given region. */
-export const overlap = valueKind<PredicateOfKind<'overlap'>>({
+export const overlap = kindOfValueCondition<PredicateOfKind<'overlap'>>({
   cost: () => rowCost(nsPerRow.region),
   unsupportedOver: requireStringField,
   spans: () => undefined,

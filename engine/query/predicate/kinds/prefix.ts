@@ -2,10 +2,10 @@ import { stringPrefixTest } from '../../memory/match/string-parts.js';
 import { nsPerRow, rowCost } from '../predicate-cost.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { aboveAllStrings } from '../value-bounds.js';
-import { describeValues, requireStringField, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, kindOfValueCondition } from './value-kind.js';
 
 /** The predicate kind `prefix`: the value starts with a string. */
-export const prefix = valueKind<PredicateOfKind<'prefix'>>({
+export const prefix = kindOfValueCondition<PredicateOfKind<'prefix'>>({
   cost: () => rowCost(nsPerRow.prefix),
   unsupportedOver: requireStringField,
   spans({ text }, order) {

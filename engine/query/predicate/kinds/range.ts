@@ -4,10 +4,10 @@ import { paramTypeOf } from '../../sql/dialect/params.js';
 import { nsPerRow, rowCost } from '../predicate-cost.js';
 import { comparePlainValues, toPlainValue, type PlainTest } from '../plain-values.js';
 import type { RangeEnd, PredicateOfKind } from '../predicate.js';
-import { describeValues, familyOf, valueKind } from './value-kind.js';
+import { describeValues, familyOf, kindOfValueCondition } from './value-kind.js';
 
 /** The predicate kind `range`: the value lies between two bounds, each of which may be absent. */
-export const range = valueKind<PredicateOfKind<'range'>>({
+export const range = kindOfValueCondition<PredicateOfKind<'range'>>({
   cost: ({ field }) =>
     rowCost(familyOf(field.type) === 'string' ? nsPerRow.order : nsPerRow.numbers),
   unsupportedOver: ({ field }, family) =>

@@ -4,7 +4,7 @@ import { nsPerRow, rowCost } from '../predicate-cost.js';
 import { requiredLiteral } from '../text-patterns.js';
 import { limitTextLength } from '../plain-values.js';
 import type { PredicateOfKind } from '../predicate.js';
-import { describeValues, requireStringField, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, kindOfValueCondition } from './value-kind.js';
 
 /**
  * Maximum length, in instructions, of a compiled pattern that the memory executor runs: a longer one takes seconds for the strings of one
@@ -13,7 +13,7 @@ import { describeValues, requireStringField, valueKind } from './value-kind.js';
 const maxProgramInstructions = 1_000;
 
 /** The predicate kind `regexp`: a regular expression matches the whole value. The request's parser has already compiled the expression. */
-export const regexp = valueKind<PredicateOfKind<'regexp'>>({
+export const regexp = kindOfValueCondition<PredicateOfKind<'regexp'>>({
   cost: () => rowCost(nsPerRow.pattern),
   unsupportedOver(condition, family) {
     const size = RE2JS.compile(condition.pattern).programSize();

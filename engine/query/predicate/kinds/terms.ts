@@ -6,14 +6,19 @@ import { containsTerms, countPhrase } from '../plain-values.js';
 import type { PredicateOfKind } from '../predicate.js';
 import { indexedTerms, termCost } from './indexed-terms.js';
 import type { PredicateKind } from './kind.js';
-import { describeValues, requireStringField, valueKind, type TypeFamily } from './value-kind.js';
+import {
+  describeValues,
+  requireStringField,
+  kindOfValueCondition,
+  type TypeFamily,
+} from './value-kind.js';
 
 type TermCondition = PredicateOfKind<'terms' | 'phrase'>;
 
 /** The predicate kind `terms`: the value contains every term. */
 export const terms: PredicateKind<PredicateOfKind<'terms'>> = indexedTerms(
   invalidTermReason,
-  valueKind<PredicateOfKind<'terms'>>({
+  kindOfValueCondition<PredicateOfKind<'terms'>>({
     cost: termCost,
     unsupportedOver,
     spans: () => undefined,
@@ -38,7 +43,7 @@ export const terms: PredicateKind<PredicateOfKind<'terms'>> = indexedTerms(
 /** The predicate kind `phrase`: the value contains the terms consecutively. */
 export const phrase: PredicateKind<PredicateOfKind<'phrase'>> = indexedTerms(
   invalidTermReason,
-  valueKind<PredicateOfKind<'phrase'>>({
+  kindOfValueCondition<PredicateOfKind<'phrase'>>({
     cost: termCost,
     unsupportedOver,
     spans: () => undefined,

@@ -32,7 +32,7 @@ type OwnPart =
   | 'occurrences'
   | 'describe';
 
-/** The parts of a condition on single values from which `valueKind` creates a `PredicateKind`. */
+/** The parts of a condition on single values from which `kindOfValueCondition` creates a `PredicateKind`. */
 interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, OwnPart> {
   /** Returns why the memory executor does not evaluate the condition over values of this family; undefined if it does. */
   unsupportedOver(condition: C, family: TypeFamily): string | undefined;
@@ -77,7 +77,9 @@ interface ValueKind<C extends ValueCondition> extends Pick<PredicateKind<C>, Own
 }
 
 /** Returns the predicate kind of a condition that a record satisfies if any value of the field does. */
-export function valueKind<C extends ValueCondition>(parts: ValueKind<C>): PredicateKind<C> {
+export function kindOfValueCondition<C extends ValueCondition>(
+  parts: ValueKind<C>,
+): PredicateKind<C> {
   return {
     // Of `parts`, those of `OwnPart` become parts of the entry as they are.
     ...parts,

@@ -7,12 +7,12 @@ import { limitTextLength } from '../plain-values.js';
 import type { PredicateOfKind, WildPart } from '../predicate.js';
 import { indexedTerms, termCost } from './indexed-terms.js';
 import type { PredicateKind } from './kind.js';
-import { describeValues, requireStringField, valueKind } from './value-kind.js';
+import { describeValues, requireStringField, kindOfValueCondition } from './value-kind.js';
 
 /** The predicate kind `wildcard`: the whole value, or one of its terms, matches a wildcard pattern. */
 export const wildcard: PredicateKind<PredicateOfKind<'wildcard'>> = indexedTerms(
   wholeValueReason,
-  valueKind<PredicateOfKind<'wildcard'>>({
+  kindOfValueCondition<PredicateOfKind<'wildcard'>>({
     cost: (condition) => (toTextQuery(condition) ? termCost(condition) : rowCost(nsPerRow.terms)),
     unsupportedOver: requireStringField,
     spans: () => undefined,
