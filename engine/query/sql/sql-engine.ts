@@ -36,8 +36,8 @@ export interface SqlEngine {
 }
 
 /**
- * Returns an engine that opens DuckDB at its first statement (`open-duckdb.ts`). The library alone takes 30 ms and 40 MB, and many processes run
- * no statement.
+ * Returns an engine that opens DuckDB at its first statement (`open-duckdb.ts`). That takes 30 ms and up to 25 MB, and many
+ * processes run no statement.
  */
 export function openSqlEngine(options: SqlEngineOptions): SqlEngine {
   const { quarantine, connections = defaultConnections, idleMs } = options;

@@ -51,7 +51,7 @@ interface RollbackContext {
   readonly scheduler: {
     /** Repeats work that must follow a commit to a log, as `TaskRunner.persist` does; returns whether the work has succeeded. */
     persist(work: () => Promise<void>): Promise<boolean>;
-    /** Must be called after a commit to a dataset: queues the merges and checkpoints that have become due. */
+    /** Must be called after a commit to a dataset: queues the upkeep that has become due. */
     committed(datasetId: number): void;
   };
 }
